@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * fmlock.h
+ *	  Reader/writer lock whose acquire is one fetch-mask-add.
+ *
+ * Like an LWLock: short sections, not recursive, interrupts held off while
+ * it is held, released by error recovery.  Never requested while an LWLock,
+ * a buffer lock or a spinlock is held; nothing that can raise an error or
+ * wait is done while it is held.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef FMLOCK_H
+#define FMLOCK_H
+
+#include "port/atomics.h"
+
+typedef enum FmLockMode
+{
+	FMLOCK_EXCLUSIVE,
+	FMLOCK_SHARED
+} FmLockMode;
+
+typedef struct FmLock
+{
+	pg_atomic_uint32 state;
+	uint16		id;				/* number in the registry of named locks */
+	int32		head;			/* wait list, process numbers; -1: empty */
+	int32		tail;
+} FmLock;
+
+/* In an array or a struct use this one: a lock fills its own cache line. */
+typedef union FmLockPadded
+{
+	FmLock		lock;
+	char		pad[PG_CACHE_LINE_SIZE];
+} FmLockPadded;
+
+/* Wait queue entries and registry, for that many processes. */
+extern Size FmLockShmemSize(int nprocs);
+extern void FmLockShmemAttach(void *mem, int nprocs, bool found);
+
+/* At shared memory start, once per lock.  The name shows in views. */
+extern void FmLockInit(FmLock *lock, const char *name);
+
+/* Acquire barrier. */
+extern void FmLockAcquire(FmLock *lock, FmLockMode mode);
+extern bool FmLockConditionalAcquire(FmLock *lock, FmLockMode mode);
+
+/* Release barrier. */
+extern void FmLockRelease(FmLock *lock);
+
+/* For error blocks of own workers; elsewhere done at abort and exit. */
+extern void FmLockReleaseAll(void);
+
+extern bool FmLockHeldByMe(FmLock *lock);
+
+#endif							/* FMLOCK_H */

@@ -1,0 +1,48 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan.h
+ *	  From the process array to samples, without taking a lock.
+ *
+ * A scanner belongs to one process and lives in that process's memory; any
+ * backend may have one, with or without preloading.  WscScan() allocates
+ * nothing, waits for nothing and raises nothing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef WSC_SCAN_H
+#define WSC_SCAN_H
+
+#include "sample/sample.h"
+
+typedef struct WscScanner WscScanner;
+
+/* Which samples are returned; all processes are counted in any case. */
+typedef struct WscScanOptions
+{
+	bool		idle;			/* idle and background idle ones, too */
+	int			skip_pid;		/* besides the caller itself; 0: none */
+} WscScanOptions;
+
+/* Allocates in the current memory context. */
+extern WscScanner *WscScannerCreate(void);
+
+/* The most samples one scan can return. */
+extern int	WscScannerSlots(const WscScanner *scanner);
+
+/*
+ * Why status columns (state, database, user, query id) are missing, or NULL
+ * if they are not.
+ */
+extern const char *WscScannerStatusProblem(const WscScanner *scanner);
+
+/* How many ticks it may take until a new process is seen. */
+extern int	WscScannerDelay(const WscScanner *scanner);
+
+/*
+ * Fills samples (room for WscScannerSlots() needed) and counts, returns the
+ * number of samples.  The event ids of the samples are left at 0.
+ */
+extern int	WscScan(WscScanner *scanner, const WscScanOptions *options,
+					WscSample *samples, uint32 counts[WSC_NUM_STATE_CLASSES]);
+
+#endif							/* WSC_SCAN_H */
