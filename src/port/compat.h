@@ -40,6 +40,11 @@
 #define PGDLLEXPORT __attribute__((visibility("default")))
 #endif
 
+/* 16 has an allocator for what is attached to settings.  Gone with 15. */
+#if PG_VERSION_NUM < 160000
+#define guc_malloc(elevel, size) malloc(size)
+#endif
+
 /* 15 renamed it.  Gone with 14. */
 #if PG_VERSION_NUM < 150000
 #define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
@@ -71,17 +76,6 @@ WscSleepWaitEvent(const char *name)
 #else
 	(void) name;
 	return PG_WAIT_EXTENSION;
-#endif
-}
-
-/* 17 changed the first argument from a memory context to an owner. */
-static inline WaitEventSet *
-WscCreateWaitEventSet(int nevents)
-{
-#if PG_VERSION_NUM >= 170000
-	return CreateWaitEventSet(NULL, nevents);
-#else
-	return CreateWaitEventSet(TopMemoryContext, nevents);
 #endif
 }
 

@@ -1,0 +1,377 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampler.c
+ *	  Background worker that samples: sleep, scan, add to each store.
+ *
+ * The worker takes no lock of any kind and waits for nothing but its timer
+ * and its latch.  Stopped at any point, only its own data suffers.  It ends
+ * with exit code 1 whatever ended it, so that the postmaster starts it again
+ * a second later; what it knew lies in shared memory and lives on.
+ *
+ * WscSamplerShared is written by the worker only.  Readers copy it between
+ * two reads of the change counter, which is odd while it changes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <time.h>
+
+#include "libpq/pqsignal.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "utils/timestamp.h"
+
+#include "guc.h"
+#include "port/compat.h"
+#include "port/timer.h"
+#include "sample/grid.h"
+#include "sample/scan.h"
+#include "sampler.h"
+#include "store/eventdict.h"
+#include "store/events.h"
+#include "store/lwlocks.h"
+#include "store/profile.h"
+#include "store/ring.h"
+
+#define READ_TRIES 100
+
+typedef struct WscSamplerShared
+{
+	pg_atomic_uint32 changes;	/* odd while status changes */
+	WscSamplerStatus status;
+} WscSamplerShared;
+
+/* The worker's private state. */
+typedef struct Sampler
+{
+	WscTimer   *timer;
+	WscScanner *scanner;
+	WscScanOptions options;
+	WscSample  *samples;
+	WscGrid		grid;
+	bool		sampling;
+
+	/* Which ticks go to the history: one of each history_cells cells. */
+	int64		history_cells;
+	int64		history_last;	/* history cell stored last; -1: none */
+	int64		history_drawn;	/* history cell the draw is for; -1: none */
+	int64		history_cell;	/* sample cell drawn in it */
+
+	int64		cpu_base_ns;	/* CPU time of earlier processes */
+	int64		cpu_read_ns;	/* when CPU time was read last */
+} Sampler;
+
+static WscSamplerShared *shared;
+
+extern PGDLLEXPORT void WscSamplerMain(Datum arg);
+
+Size
+WscSamplerSize(void)
+{
+	return sizeof(WscSamplerShared);
+}
+
+void
+WscSamplerAttach(void *mem, bool found)
+{
+	shared = (WscSamplerShared *) mem;
+	if (found)
+		return;
+	memset(&shared->status, 0, sizeof(shared->status));
+	pg_atomic_init_u32(&shared->changes, 0);
+}
+
+bool
+WscSamplerRead(WscSamplerStatus *status)
+{
+	for (int i = 0; i < READ_TRIES; i++)
+	{
+		uint32		before = pg_atomic_read_u32(&shared->changes);
+
+		pg_read_barrier();		/* pairs with begin_change() */
+		*status = shared->status;
+		pg_read_barrier();		/* pairs with end_change() */
+		if ((before & 1) == 0 &&
+			pg_atomic_read_u32(&shared->changes) == before)
+			return true;
+	}
+	return false;
+}
+
+/* A process that died in between left the counter odd: begin makes it so. */
+static void
+begin_change(void)
+{
+	uint32		changes = pg_atomic_read_u32(&shared->changes);
+
+	pg_atomic_write_u32(&shared->changes, (changes | 1));
+	pg_write_barrier();			/* pairs with WscSamplerRead() */
+}
+
+static void
+end_change(void)
+{
+	pg_write_barrier();			/* pairs with WscSamplerRead() */
+	pg_atomic_write_u32(&shared->changes,
+						pg_atomic_read_u32(&shared->changes) + 1);
+}
+
+/* CPU time of this process. */
+static int64
+read_cpu_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (int64) ts.tv_sec * INT64CONST(1000000000) + ts.tv_nsec;
+}
+
+/* Takes over the settings; a change of the grid starts it anew. */
+static void
+apply_settings(Sampler *sampler)
+{
+	int64		period_ns = (int64) rint(wsc_sample_period * 1000000.0);
+	int64		history_ns = (int64) wsc_history_period * 1000000;
+	int64		history_cells = Max((history_ns + period_ns / 2) / period_ns, 1);
+
+	if (!sampler->sampling ||
+		sampler->grid.period_ns != period_ns ||
+		sampler->grid.jitter != wsc_jitter)
+	{
+		int64		now = WscTimerNow();
+
+		WscGridStart(&sampler->grid, period_ns, wsc_jitter,
+					 (uint64) now ^ ((uint64) MyProcPid << 32), now);
+		sampler->history_cells = 0;
+	}
+	if (sampler->history_cells != history_cells)
+	{
+		sampler->history_cells = history_cells;
+		sampler->history_last = -1;
+		sampler->history_drawn = -1;
+	}
+	sampler->sampling = wsc_sampling;
+	sampler->options.idle = wsc_track_idle;
+
+	begin_change();
+	shared->status.sampling = wsc_sampling;
+	shared->status.period_ns = period_ns;
+	end_change();
+}
+
+/*
+ * Is this tick the one its history period is to keep?  Of each history
+ * period one sample cell is drawn; the first tick not before it is kept.
+ * Drawing a cell, not an instant, gives every tick the same chance.  The
+ * weight counts whole history periods, as WscGridTake() counts cells.
+ */
+static bool
+choose_for_history(Sampler *sampler, int64 cell, int64 *weight_ns)
+{
+	int64		number = cell / sampler->history_cells;
+	int64		periods = 1;
+
+	if (number == sampler->history_last)
+		return false;
+	if (number != sampler->history_drawn)
+	{
+		sampler->history_drawn = number;
+		sampler->history_cell = number * sampler->history_cells +
+			(int64) WscRandom(&sampler->grid.seed,
+							  (uint64) sampler->history_cells);
+	}
+	if (cell < sampler->history_cell)
+		return false;
+
+	if (sampler->history_last >= 0)
+		periods = Min(number - sampler->history_last, WSC_MAX_WEIGHT_CELLS);
+	sampler->history_last = number;
+	*weight_ns = periods * sampler->history_cells * sampler->grid.period_ns;
+	return true;
+}
+
+/* CPU time costs a system call: about once a second is enough. */
+static void
+publish_tick(Sampler *sampler, const WscGridTick *grid_tick,
+			 const WscTick *tick)
+{
+	WscSamplerStatus *status = &shared->status;
+	int64		cpu_ns = -1;
+
+	if (tick->mono_ns - sampler->cpu_read_ns > INT64CONST(1000000000))
+	{
+		cpu_ns = sampler->cpu_base_ns + read_cpu_time();
+		sampler->cpu_read_ns = tick->mono_ns;
+	}
+
+	begin_change();
+	status->ticks++;
+	status->ticks_missed += grid_tick->missed;
+	status->max_lateness_ns = Max(status->max_lateness_ns,
+								  grid_tick->lateness_ns);
+	status->covered_ns += grid_tick->weight_ns;
+	if (cpu_ns >= 0)
+		status->cpu_ns = cpu_ns;
+	for (int i = 0; i < WSC_NUM_STATE_CLASSES; i++)
+		status->class_samples[i] += tick->counts[i];
+	status->last_tick_at = tick->sampled_at;
+	status->scan_delay_ticks = WscScannerDelay(sampler->scanner);
+	end_change();
+}
+
+static void
+take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
+{
+	WscSample  *samples = sampler->samples;
+	WscTick		tick;
+	int			n;
+
+	tick.sampled_at = GetCurrentTimestamp();
+	tick.mono_ns = now_ns;
+	tick.weight_ns = grid_tick->weight_ns;
+	n = WscScan(sampler->scanner, &sampler->options, samples, tick.counts);
+	for (int i = 0; i < n; i++)
+		samples[i].event = WscEventDictId(samples[i].wait_event_info);
+
+	WscEventsAdd(&tick, samples, n);
+	WscProfileAdd(&tick, samples, n);
+	WscLWLocksAdd(&tick, samples, n);
+	publish_tick(sampler, grid_tick, &tick);
+
+	if (choose_for_history(sampler, grid_tick->cell, &tick.weight_ns))
+		WscRingAdd(&tick, samples, n);
+}
+
+static Sampler *
+start_sampler(void)
+{
+	Sampler    *sampler = palloc0(sizeof(Sampler));
+	const char *problem;
+
+	sampler->scanner = WscScannerCreate();
+	sampler->samples = palloc0(sizeof(WscSample) *
+							   (Size) WscScannerSlots(sampler->scanner));
+	sampler->timer = WscTimerCreate();
+	sampler->cpu_base_ns = shared->status.cpu_ns;
+
+	problem = WscScannerStatusProblem(sampler->scanner);
+	begin_change();
+	shared->status.pid = MyProcPid;
+	shared->status.started_at = GetCurrentTimestamp();
+	shared->status.starts++;
+	strlcpy(shared->status.status_problem, problem ? problem : "",
+			sizeof(shared->status.status_problem));
+	end_change();
+	apply_settings(sampler);
+	return sampler;
+}
+
+/* Also when an error or a signal ends the process. */
+static void
+publish_end(int code, Datum arg)
+{
+	Sampler    *sampler = (Sampler *) DatumGetPointer(arg);
+
+	begin_change();
+	shared->status.pid = 0;
+	shared->status.cpu_ns = sampler->cpu_base_ns + read_cpu_time();
+	end_change();
+}
+
+static void
+run_sampler(Sampler *sampler)
+{
+	uint32		wait_event = WscSleepWaitEvent("PgWaitscopeSampler");
+
+	for (;;)
+	{
+		WscGridTick grid_tick;
+		int64		now_ns;
+
+		WscTimerWait(sampler->timer,
+					 sampler->sampling ? sampler->grid.next_ns : -1,
+					 wait_event);
+		CHECK_FOR_INTERRUPTS();
+		if (ShutdownRequestPending)
+			return;
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			apply_settings(sampler);
+		}
+		if (!sampler->sampling)
+			continue;
+		now_ns = WscTimerNow();
+		if (WscGridTake(&sampler->grid, now_ns, &grid_tick))
+			take_tick(sampler, &grid_tick, now_ns);
+	}
+}
+
+/*
+ * Exit code 1 makes the postmaster start the worker again; 0 would remove it
+ * for good, also when somebody only meant to end one process.  In a shutdown
+ * it makes no difference.
+ */
+void
+WscSamplerMain(Datum arg)
+{
+	Sampler    *sampler;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	pqsignal(SIGINT, SIG_IGN);
+	BackgroundWorkerUnblockSignals();
+
+	/* No database: shows in pg_stat_activity and pins nothing. */
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+
+	sampler = start_sampler();
+	on_shmem_exit(publish_end, PointerGetDatum(sampler));
+	ereport(LOG,
+			(errmsg("pg_waitscope sampler started")));
+	run_sampler(sampler);
+	ereport(LOG,
+			(errmsg("pg_waitscope sampler ends on request")));
+	proc_exit(1);
+}
+
+/*
+ * The worker must load this very file: under another name it would be a
+ * second copy, which is refused.
+ */
+static void
+set_library_name(BackgroundWorker *worker)
+{
+	Dl_info		info;
+
+	strlcpy(worker->bgw_library_name, "pg_waitscope",
+			sizeof(worker->bgw_library_name));
+	if (dladdr((void *) WscSamplerMain, &info) != 0 &&
+		strlen(info.dli_fname) < sizeof(worker->bgw_library_name))
+		strlcpy(worker->bgw_library_name, info.dli_fname,
+				sizeof(worker->bgw_library_name));
+}
+
+void
+WscSamplerRegister(void)
+{
+	BackgroundWorker worker;
+
+	memset(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = 1;
+	set_library_name(&worker);
+	strlcpy(worker.bgw_function_name, "WscSamplerMain",
+			sizeof(worker.bgw_function_name));
+	strlcpy(worker.bgw_name, "pg_waitscope sampler", sizeof(worker.bgw_name));
+	strlcpy(worker.bgw_type, "pg_waitscope sampler", sizeof(worker.bgw_type));
+	RegisterBackgroundWorker(&worker);
+}

@@ -1,0 +1,205 @@
+/*-------------------------------------------------------------------------
+ *
+ * shmem.c
+ *	  The shared memory of the extension: one table of regions.
+ *
+ * Each line of the table is one allocation; what is asked for at server
+ * start is computed by the same function as what is allocated later.  The
+ * order matters only in that the own locks come first, since others put
+ * locks into their regions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "utils/timestamp.h"
+
+#include "guc.h"
+#include "lock/fmlock.h"
+#include "port/shmem_compat.h"
+#include "sampler.h"
+#include "shmem.h"
+#include "store/eventdict.h"
+#include "store/events.h"
+#include "store/lwlocks.h"
+#include "store/profile.h"
+#include "store/ring.h"
+
+/* Written once, by the process that makes the shared memory. */
+typedef struct WscControl
+{
+	int64		epoch;
+} WscControl;
+
+static WscControl *control;
+
+/*
+ * A tick must fit into the ring a few times over, however small the ring and
+ * however many processes.
+ */
+static int64
+ring_slots(void)
+{
+	int64		wanted = (int64) wsc_history_size * 1024 /
+		(int64) sizeof(WscSample);
+	int64		least = 4 * ((int64) WscMaxProcs() + 1);
+
+	return Max(wanted, least);
+}
+
+static Size
+lock_size(void)
+{
+	return FmLockShmemSize(WscMaxProcs());
+}
+
+static void
+attach_locks(void *mem, bool found)
+{
+	FmLockShmemAttach(mem, WscMaxProcs(), found);
+}
+
+static Size
+ring_size(void)
+{
+	return WscRingSize(ring_slots());
+}
+
+static void
+attach_ring(void *mem, bool found)
+{
+	WscRingAttach(mem, ring_slots(), found);
+}
+
+static Size
+profile_size(void)
+{
+	return WscProfileSize(wsc_profile_max);
+}
+
+static void
+attach_profile(void *mem, bool found)
+{
+	WscProfileAttach(mem, wsc_profile_max, wsc_profile_by, found);
+}
+
+static Size
+control_size(void)
+{
+	return sizeof(WscControl);
+}
+
+static void
+attach_control(void *mem, bool found)
+{
+	control = (WscControl *) mem;
+	if (!found)
+		control->epoch = GetCurrentTimestamp() / USECS_PER_SEC;
+}
+
+const WscRegion wsc_regions[] =
+{
+	{"fmlocks", "pg_waitscope locks",
+	lock_size, attach_locks, NULL, NULL},
+	{"control", "pg_waitscope control",
+	control_size, attach_control, NULL, NULL},
+	{"sampler", "pg_waitscope sampler",
+	WscSamplerSize, WscSamplerAttach, NULL, NULL},
+	{"event_names", "pg_waitscope event names",
+	WscEventDictSize, WscEventDictAttach, NULL, NULL},
+	{"history", "pg_waitscope history",
+	ring_size, attach_ring, WscRingInfo, WscRingReset},
+	{"events", "pg_waitscope events",
+	WscEventsSize, WscEventsAttach, WscEventsInfo, WscEventsReset},
+	{"profile", "pg_waitscope profile",
+	profile_size, attach_profile, WscProfileInfo, WscProfileReset},
+	{"lwlocks", "pg_waitscope lwlocks",
+	WscLWLocksSize, WscLWLocksAttach, WscLWLocksInfo, WscLWLocksReset},
+};
+
+const int	wsc_num_regions = lengthof(wsc_regions);
+
+/*
+ * Memory that a mapping of the server could ever get: the machine's, or the
+ * limit set on the address space.
+ */
+static uint64
+available_memory(void)
+{
+	uint64		memory = PG_UINT64_MAX;
+	long		pages = sysconf(_SC_PHYS_PAGES);
+	long		page_size = sysconf(_SC_PAGESIZE);
+	struct rlimit limit;
+
+	if (pages > 0 && page_size > 0)
+		memory = (uint64) pages * (uint64) page_size;
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		memory = Min(memory, (uint64) limit.rlim_cur);
+	return memory;
+}
+
+/*
+ * Without this check the server would fail to start with a message about its
+ * own settings, or start and be killed later for want of memory.
+ */
+static void
+check_total_size(Size total)
+{
+	bool		ring = ring_size() >= profile_size();
+	uint64		memory = available_memory();
+
+	if ((uint64) total <= memory)
+		return;
+	ereport(FATAL,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("pg_waitscope needs more shared memory than this machine has"),
+			 errdetail("The settings ask for %zu MB, available are " UINT64_FORMAT " MB.",
+					   total / (1024 * 1024), memory / (1024 * 1024)),
+			 errhint("Reduce \"%s\".",
+					 ring ? "pg_waitscope.history_size" : "pg_waitscope.profile_max")));
+}
+
+static void
+request_regions(void)
+{
+	Size		total = 0;
+
+	for (int i = 0; i < wsc_num_regions; i++)
+		total = add_size(total, CACHELINEALIGN(wsc_regions[i].size()));
+	check_total_size(total);
+	RequestAddinShmemSpace(total);
+}
+
+static void
+attach_regions(void)
+{
+	for (int i = 0; i < wsc_num_regions; i++)
+	{
+		bool		found;
+		void	   *mem = ShmemInitStruct(wsc_regions[i].shmem_name,
+										  wsc_regions[i].size(), &found);
+
+		wsc_regions[i].attach(mem, found);
+	}
+}
+
+void
+WscShmemInit(void)
+{
+	WscInstallShmemHooks(request_regions, attach_regions);
+}
+
+bool
+WscShmemAttached(void)
+{
+	return control != NULL;
+}
+
+int64
+WscShmemEpoch(void)
+{
+	return control->epoch;
+}
