@@ -1,4 +1,14 @@
 # pg_waitscope/Makefile
+#
+#   make && make install          with PG_CONFIG=... where it is not in PATH
+#   make installcheck             boots its own servers; not as root
+#   make installcheck USE_RUNNING=1   the server of PGHOST and PGPORT
+#   make install-test-drivers     what some of t/*.pl need, from test/*/
+#   make lint | indent | headerscheck
+
+srcdir ?= .
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
 
 EXTENSION = pg_waitscope
 MODULE_big = pg_waitscope
@@ -12,13 +22,56 @@ EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/$(EXT
 PG_CPPFLAGS = -I$(srcdir)/src -DWSC_VERSION='"$(EXTVERSION)"'
 PG_CFLAGS = -fvisibility=hidden
 
+# sql/ holds what is installed (a name with "--") and regression inputs.
+names = $(sort $(basename $(notdir $(wildcard $(1)))))
+REGRESS := $(foreach t,$(call names,$(srcdir)/sql/*.sql),$(if $(findstring --,$(t)),,$(t)))
+
+# Debian's 13 has no isolationtester.
+ifneq ($(wildcard $(dir $(PGXS))../test/isolation/isolationtester),)
+ISOLATION := $(call names,$(srcdir)/specs/*.spec)
+endif
+
+ifneq ($(wildcard $(srcdir)/t/*.pl),)
+TAP_TESTS = 1
+endif
+
+# An own server per suite, with the library preloaded; prove boots its own.
+ifdef USE_RUNNING
+REGRESS_PREP = check-preload
+else
+own_server = --temp-instance=tmp_$(1) --temp-config=$(srcdir)/sql/test.conf
+REGRESS_OPTS = $(call own_server,regress)
+ISOLATION_OPTS = $(call own_server,isolation)
+endif
+EXTRA_CLEAN = tmp_regress tmp_isolation tmp_check output_iso results log
+
 # LLVM bitcode would need clang wherever the server was built with it.
 override with_llvm = no
 
-srcdir ?= .
-PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # Objects depend on every header: the tree is small, a stale object is not.
 $(OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h $(srcdir)/src/*/*/*.h)
+
+.PHONY: check-preload install-test-drivers lint indent headerscheck
+
+# t, f, or nothing when psql has said why it could not connect
+preloaded = $(shell PGHOST='$(PGHOST)' PGPORT='$(PGPORT)' PGUSER='$(PGUSER)' \
+	'$(bindir)/psql' -XAtq -d postgres -c \
+	"SELECT current_setting('shared_preload_libraries') ~ '\ypg_waitscope\y'")
+refuse_f = $(error pg_waitscope is not in shared_preload_libraries of the \
+	running server: add it there and restart the server)
+refuse_ = $(error no server to check)
+check-preload:
+	@:$(refuse_$(preloaded))
+
+install-test-drivers:
+	set -e; for m in $(wildcard $(srcdir)/test/*/Makefile); do \
+		$(MAKE) -C $$(dirname $$m) install; \
+	done
+
+lint indent:
+	PG_CONFIG='$(PG_CONFIG)' $(srcdir)/tools/$@
+
+headerscheck:
+	PG_CONFIG='$(PG_CONFIG)' $(srcdir)/tools/lint headers
