@@ -16,12 +16,24 @@
 
 typedef struct WscScanner WscScanner;
 
-/* Which samples are returned; all processes are counted in any case. */
+/*
+ * Which samples are returned; all processes are counted in any case, but
+ * those that are left out.
+ */
 typedef struct WscScanOptions
 {
-	bool		idle;			/* idle and background idle ones, too */
-	int			skip_pid;		/* besides the caller itself; 0: none */
+	bool		idle;			/* idle, background idle and hidden ones, too */
+	bool		self;			/* do not leave out the caller */
+	int			skip_pid;		/* leave out this one, too; 0: none */
 } WscScanOptions;
+
+/* What else was seen of a process; not kept in stores. */
+typedef struct WscSampleDetail
+{
+	int			state;			/* BackendState */
+	int			changecount;	/* of its status entry */
+	TimestampTz lock_wait_start;	/* 0: none, or not known */
+} WscSampleDetail;
 
 /* Allocates in the current memory context. */
 extern WscScanner *WscScannerCreate(void);
@@ -44,5 +56,13 @@ extern int	WscScannerDelay(const WscScanner *scanner);
  */
 extern int	WscScan(WscScanner *scanner, const WscScanOptions *options,
 					WscSample *samples, uint32 counts[WSC_NUM_STATE_CLASSES]);
+
+/*
+ * One slot of 0 .. WscScannerSlots() - 1, whatever its state class; false if
+ * no process sits there, or it is left out.
+ */
+extern bool WscScanSlot(const WscScanner *scanner,
+						const WscScanOptions *options, int slot,
+						WscSample *sample, WscSampleDetail *detail);
 
 #endif							/* WSC_SCAN_H */
