@@ -46,6 +46,8 @@ typedef enum WscLWLockMode
  */
 typedef uint16 WscEventId;
 
+#define WSC_MAX_EVENTS 1024		/* ids are below */
+
 #define WSC_EVENT_CPU	0		/* no wait reported */
 #define WSC_EVENT_OTHER 1		/* the dictionary was full */
 

@@ -17,7 +17,6 @@
 
 #include "sample/sample.h"
 
-#define WSC_MAX_EVENTS 1024
 #define WSC_EVENT_NAME_LEN 64
 
 typedef struct WscEventName

@@ -8,6 +8,19 @@
  * see the two differ take the store for empty.  So a reset has happened when
  * it returns, also while the writer is stopped or gone.
  *
+ * Change counter, for pieces that are rewritten in place by one writer: it is
+ * odd while the piece changes.
+ *
+ * Writer:	1. make it odd; write barrier
+ *			2. change the piece
+ *			3. write barrier; make it even
+ * Reader:	1. read it, odd is a failure; read barrier
+ *			2. copy the piece
+ *			3. read barrier; read it again, different is a failure
+ *
+ * A reader tries WSC_READ_TRIES times and then does without the piece, so
+ * that a writer stopped in the middle of a change holds up nobody.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef WSC_STORE_H
@@ -77,6 +90,47 @@ WscGenerationAdopt(WscGeneration *gen, uint64 wanted)
 {
 	pg_write_barrier();			/* the clearing before the adoption */
 	pg_atomic_write_u64(&gen->adopted, wanted);
+}
+
+#define WSC_READ_TRIES 100
+
+/*
+ * Steps 1 and 3 of the writer.  A writer that left the counter odd for its
+ * successor (it ended in the middle) does no harm: the piece stays unreadable
+ * until it is next changed.
+ */
+static inline void
+WscBeginChange(pg_atomic_uint32 *changes)
+{
+	pg_atomic_write_u32(changes, pg_atomic_read_u32(changes) | 1);
+	pg_write_barrier();			/* odd before the change; pairs with
+								 * WscEndRead() */
+}
+
+static inline void
+WscEndChange(pg_atomic_uint32 *changes)
+{
+	pg_write_barrier();			/* the change before even; pairs with
+								 * WscBeginRead() */
+	pg_atomic_write_u32(changes, pg_atomic_read_u32(changes) + 1);
+}
+
+/* Steps 1 and 3 of the reader; false: try again. */
+static inline bool
+WscBeginRead(pg_atomic_uint32 *changes, uint32 *before)
+{
+	*before = pg_atomic_read_u32(changes);
+	pg_read_barrier();			/* counter before the copy; pairs with
+								 * WscEndChange() */
+	return (*before & 1) == 0;
+}
+
+static inline bool
+WscEndRead(pg_atomic_uint32 *changes, uint32 before)
+{
+	pg_read_barrier();			/* the copy before the counter; pairs with
+								 * WscBeginChange() */
+	return pg_atomic_read_u32(changes) == before;
 }
 
 #endif							/* WSC_STORE_H */

@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * lwlocks.c
+ *	  LWLock waits per tranche: mode split and queue.
+ *
+ * One row per event id; only rows of class LWLock are ever used.  The table
+ * never evicts.  The sampler is the only writer and takes no lock; a row is
+ * guarded by its change counter (see store.h).
+ *
+ * The queue of a tranche is the number of its waiters in one tick.  While a
+ * tick is being added, the row keeps the number of that tick and the waiters
+ * met so far, so that no second table and no second pass is needed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/timestamp.h"
+
+#include "store/lwlocks.h"
+#include "port/compat.h"
+
+#define WAIT_CLASS_MASK 0xFF000000
+
+/* Written by the sampler. */
+typedef struct LWLockRow
+{
+	pg_atomic_uint32 changes;	/* odd while totals change */
+	WscLWLockTotals totals;		/* guarded by changes */
+	uint64		tick;			/* last tick that added here; writer's own */
+	int64		waiters;		/* waiters in that tick; writer's own */
+} LWLockRow;
+
+typedef struct WscLWLocks
+{
+	WscGeneration generation;
+	uint64		tick;			/* ticks added; writer's own */
+	LWLockRow	rows[WSC_MAX_EVENTS];
+} WscLWLocks;
+
+static WscLWLocks *lwlocks;
+
+Size
+WscLWLocksSize(void)
+{
+	return MAXALIGN(sizeof(WscLWLocks));
+}
+
+void
+WscLWLocksAttach(void *mem, bool found)
+{
+	int			i;
+
+	lwlocks = mem;
+	if (found)
+		return;
+
+	memset(lwlocks, 0, sizeof(*lwlocks));
+	WscGenerationInit(&lwlocks->generation, GetCurrentTimestamp());
+	for (i = 0; i < WSC_MAX_EVENTS; i++)
+		pg_atomic_init_u32(&lwlocks->rows[i].changes, 0);
+}
+
+static void
+adopt_reset(void)
+{
+	uint64		wanted;
+	int			i;
+
+	if (!WscGenerationStale(&lwlocks->generation, &wanted))
+		return;
+	for (i = 0; i < WSC_MAX_EVENTS; i++)
+	{
+		LWLockRow  *row = &lwlocks->rows[i];
+
+		if (row->totals.samples == 0)
+			continue;
+		WscBeginChange(&row->changes);
+		memset(&row->totals, 0, sizeof(row->totals));
+		WscEndChange(&row->changes);
+	}
+	WscGenerationAdopt(&lwlocks->generation, wanted);
+}
+
+static void
+add_waiter(LWLockRow *row, uint8 mode, int64 weight_ns)
+{
+	WscLWLockTotals *totals = &row->totals;
+
+	WscBeginChange(&row->changes);
+	if (row->tick != lwlocks->tick)
+	{
+		row->tick = lwlocks->tick;
+		row->waiters = 0;
+		totals->waiting_ticks++;
+	}
+	row->waiters++;
+	totals->waiter_sum++;
+	totals->max_waiters = Max(totals->max_waiters, row->waiters);
+
+	totals->samples++;
+	totals->time_ns += weight_ns;
+	if (mode == WSC_LWLOCK_SHARED)
+		totals->shared_samples++;
+	else if (mode == WSC_LWLOCK_EXCLUSIVE)
+		totals->exclusive_samples++;
+	else if (mode == WSC_LWLOCK_UNTIL_FREE)
+		totals->until_free_samples++;
+	WscEndChange(&row->changes);
+}
+
+void
+WscLWLocksAdd(const WscTick *tick, const WscSample *samples, int n)
+{
+	int			i;
+
+	adopt_reset();
+	lwlocks->tick++;
+	for (i = 0; i < n; i++)
+	{
+		const WscSample *sample = &samples[i];
+
+		if ((sample->wait_event_info & WAIT_CLASS_MASK) == PG_WAIT_LWLOCK)
+			add_waiter(&lwlocks->rows[sample->event], sample->lwlock_mode,
+					   tick->weight_ns);
+	}
+}
+
+bool
+WscLWLocksRead(WscEventId event, WscLWLockTotals *totals)
+{
+	int			tries;
+
+	if (event >= WSC_MAX_EVENTS)
+		return false;
+	for (tries = 0; tries < WSC_READ_TRIES; tries++)
+	{
+		LWLockRow  *row = &lwlocks->rows[event];
+		uint32		before;
+
+		if (!WscGenerationValid(&lwlocks->generation))
+			return false;
+		if (!WscBeginRead(&row->changes, &before))
+			continue;
+		*totals = row->totals;
+		if (!WscEndRead(&row->changes, before))
+			continue;
+		return totals->samples > 0 &&
+			WscGenerationValid(&lwlocks->generation);
+	}
+	return false;
+}
+
+void
+WscLWLocksReset(TimestampTz now)
+{
+	WscGenerationReset(&lwlocks->generation, now);
+}
+
+void
+WscLWLocksInfo(WscStoreInfo *info)
+{
+	WscLWLockTotals totals;
+	int			i;
+
+	info->entries = 0;
+	for (i = 0; i < WSC_MAX_EVENTS; i++)
+	{
+		if (WscLWLocksRead((WscEventId) i, &totals))
+			info->entries++;
+	}
+	info->max_entries = WSC_MAX_EVENTS;
+	info->span_ns = -1;
+	info->evictions = -1;
+	info->overwritten = -1;
+	info->stats_reset = (TimestampTz)
+		pg_atomic_read_u64(&lwlocks->generation.reset_at);
+}
