@@ -52,7 +52,7 @@ typedef struct ProfileSlot
 	WscProfileEntry entry;		/* guarded by changes */
 } ProfileSlot;
 
-typedef struct WscProfile
+typedef struct ProfileHead
 {
 	WscGeneration generation;
 
@@ -66,9 +66,17 @@ typedef struct WscProfile
 	/* written by the sampler */
 	pg_atomic_uint32 nentries;
 	pg_atomic_uint64 evictions;
+} ProfileHead;
 
+typedef struct WscProfile
+{
+	ProfileHead head;
+	/* slots begin a cache line */
+	char		pad[PG_CACHE_LINE_SIZE - sizeof(ProfileHead)];
 	ProfileSlot slots[FLEXIBLE_ARRAY_MEMBER];
 } WscProfile;
+
+StaticAssertDecl(sizeof(ProfileSlot) == 64, "a slot is one cache line");
 
 static WscProfile *profile;
 
@@ -96,20 +104,20 @@ WscProfileAttach(void *mem, int max_entries, int dimensions, bool found)
 		return;
 
 	memset(profile, 0, WscProfileSize(max_entries));
-	WscGenerationInit(&profile->generation, GetCurrentTimestamp());
-	profile->nslots = slots_for(max_entries);
-	profile->max_entries = max_entries;
-	profile->dimensions = dimensions;
-	pg_atomic_init_u32(&profile->nentries, 0);
-	pg_atomic_init_u64(&profile->evictions, 0);
-	for (i = 0; i < profile->nslots; i++)
+	WscGenerationInit(&profile->head.generation, GetCurrentTimestamp());
+	profile->head.nslots = slots_for(max_entries);
+	profile->head.max_entries = max_entries;
+	profile->head.dimensions = dimensions;
+	pg_atomic_init_u32(&profile->head.nentries, 0);
+	pg_atomic_init_u64(&profile->head.evictions, 0);
+	for (i = 0; i < profile->head.nslots; i++)
 		pg_atomic_init_u32(&profile->slots[i].changes, 0);
 }
 
 static void
 make_key(const WscSample *sample, WscProfileKey *key)
 {
-	int			dimensions = profile->dimensions;
+	int			dimensions = profile->head.dimensions;
 
 	memset(key, 0, sizeof(*key));
 	/* What a process works at has a query id only where it serves a client. */
@@ -145,13 +153,13 @@ home_slot(const WscProfileKey *key)
 	hash = words[0] * UINT64CONST(0x9E3779B97F4A7C15);
 	hash = (hash ^ (hash >> 32) ^ words[1]) * UINT64CONST(0xBF58476D1CE4E5B9);
 	hash = (hash ^ (hash >> 32) ^ words[2]) * UINT64CONST(0x94D049BB133111EB);
-	return (uint32) (hash >> 32) & ((uint32) profile->nslots - 1);
+	return (uint32) (hash >> 32) & ((uint32) profile->head.nslots - 1);
 }
 
 static inline uint32
 next_slot(uint32 i)
 {
-	return (i + 1) & ((uint32) profile->nslots - 1);
+	return (i + 1) & ((uint32) profile->head.nslots - 1);
 }
 
 /* The slot with that key, or NULL. */
@@ -185,15 +193,15 @@ remove_entry(ProfileSlot *slot)
 	WscBeginChange(&slot->changes);
 	slot->live = false;
 	WscEndChange(&slot->changes);
-	pg_atomic_write_u32(&profile->nentries,
-						pg_atomic_read_u32(&profile->nentries) - 1);
+	pg_atomic_write_u32(&profile->head.nentries,
+						pg_atomic_read_u32(&profile->head.nentries) - 1);
 }
 
 static void
 count_eviction(void)
 {
-	pg_atomic_write_u64(&profile->evictions,
-						pg_atomic_read_u64(&profile->evictions) + 1);
+	pg_atomic_write_u64(&profile->head.evictions,
+						pg_atomic_read_u64(&profile->head.evictions) + 1);
 }
 
 /* Moves the clock hand on to evict one entry.  False: it met none. */
@@ -205,14 +213,14 @@ evict_entry(void)
 
 	for (steps = 0; steps < MAX_HAND_STEPS; steps++)
 	{
-		ProfileSlot *slot = &profile->slots[profile->hand];
+		ProfileSlot *slot = &profile->slots[profile->head.hand];
 
 		if (steps >= HAND_STEPS && victim != NULL)
 			break;
 		if (slot->live && (victim == NULL ||
 						   slot->entry.samples < victim->entry.samples))
 			victim = slot;
-		profile->hand = next_slot(profile->hand);
+		profile->head.hand = next_slot(profile->head.hand);
 	}
 	if (victim == NULL)
 		return false;
@@ -245,8 +253,8 @@ insert_entry(const WscProfileKey *key, uint32 home, TimestampTz now)
 	uint32		last;
 	uint32		i;
 
-	if ((int) pg_atomic_read_u32(&profile->nentries) >=
-		profile->max_entries && !evict_entry())
+	if ((int) pg_atomic_read_u32(&profile->head.nentries) >=
+		profile->head.max_entries && !evict_entry())
 		return NULL;
 	slot = find_free(home);
 	if (slot == NULL)
@@ -263,8 +271,8 @@ insert_entry(const WscProfileKey *key, uint32 home, TimestampTz now)
 	slot->entry.first_seen = now;
 	slot->entry.last_seen = now;
 	WscEndChange(&slot->changes);
-	pg_atomic_write_u32(&profile->nentries,
-						pg_atomic_read_u32(&profile->nentries) + 1);
+	pg_atomic_write_u32(&profile->head.nentries,
+						pg_atomic_read_u32(&profile->head.nentries) + 1);
 	return slot;
 }
 
@@ -274,9 +282,9 @@ adopt_reset(void)
 	uint64		wanted;
 	int			i;
 
-	if (!WscGenerationStale(&profile->generation, &wanted))
+	if (!WscGenerationStale(&profile->head.generation, &wanted))
 		return;
-	for (i = 0; i < profile->nslots; i++)
+	for (i = 0; i < profile->head.nslots; i++)
 	{
 		ProfileSlot *slot = &profile->slots[i];
 
@@ -287,9 +295,9 @@ adopt_reset(void)
 		slot->live = false;
 		WscEndChange(&slot->changes);
 	}
-	pg_atomic_write_u32(&profile->nentries, 0);
-	pg_atomic_write_u64(&profile->evictions, 0);
-	WscGenerationAdopt(&profile->generation, wanted);
+	pg_atomic_write_u32(&profile->head.nentries, 0);
+	pg_atomic_write_u64(&profile->head.evictions, 0);
+	WscGenerationAdopt(&profile->head.generation, wanted);
 }
 
 void
@@ -330,13 +338,13 @@ WscProfileAdd(const WscTick *tick, const WscSample *samples, int n)
 int
 WscProfileDimensions(void)
 {
-	return profile->dimensions;
+	return profile->head.dimensions;
 }
 
 int
 WscProfileSlots(void)
 {
-	return profile->nslots;
+	return profile->head.nslots;
 }
 
 bool
@@ -350,7 +358,7 @@ WscProfileRead(int slot, WscProfileEntry *entry)
 		uint32		before;
 		bool		live;
 
-		if (!WscGenerationValid(&profile->generation))
+		if (!WscGenerationValid(&profile->head.generation))
 			return false;
 		if (!WscBeginRead(&from->changes, &before))
 			continue;
@@ -358,7 +366,7 @@ WscProfileRead(int slot, WscProfileEntry *entry)
 		*entry = from->entry;
 		if (!WscEndRead(&from->changes, before))
 			continue;
-		return live && WscGenerationValid(&profile->generation);
+		return live && WscGenerationValid(&profile->head.generation);
 	}
 	return false;
 }
@@ -366,24 +374,24 @@ WscProfileRead(int slot, WscProfileEntry *entry)
 void
 WscProfileReset(TimestampTz now)
 {
-	WscGenerationReset(&profile->generation, now);
+	WscGenerationReset(&profile->head.generation, now);
 }
 
 void
 WscProfileInfo(WscStoreInfo *info)
 {
-	bool		valid = WscGenerationValid(&profile->generation);
+	bool		valid = WscGenerationValid(&profile->head.generation);
 
 	info->entries = 0;
-	info->max_entries = profile->max_entries;
+	info->max_entries = profile->head.max_entries;
 	info->span_ns = -1;
 	info->evictions = 0;
 	info->overwritten = -1;
 	info->stats_reset = (TimestampTz)
-		pg_atomic_read_u64(&profile->generation.reset_at);
+		pg_atomic_read_u64(&profile->head.generation.reset_at);
 	if (valid)
 	{
-		info->entries = (int64) pg_atomic_read_u32(&profile->nentries);
-		info->evictions = (int64) pg_atomic_read_u64(&profile->evictions);
+		info->entries = (int64) pg_atomic_read_u32(&profile->head.nentries);
+		info->evictions = (int64) pg_atomic_read_u64(&profile->head.evictions);
 	}
 }

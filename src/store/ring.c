@@ -43,7 +43,6 @@ typedef struct RingHeader
 {
 	TimestampTz sampled_at;
 	int32		mark;			/* HEADER_MARK */
-	uint32		nsamples;		/* records of this tick that follow */
 	int64		mono_ns;
 	int64		weight_ns;
 } RingHeader;
@@ -164,7 +163,6 @@ WscRingAdd(const WscTick *tick, const WscSample *samples, int n)
 	header = &ring->records[slot].header;
 	header->sampled_at = tick->sampled_at;
 	header->mark = HEADER_MARK;
-	header->nsamples = (uint32) n;
 	header->mono_ns = tick->mono_ns;
 	header->weight_ns = tick->weight_ns;
 	for (i = 0; i < n; i++)
@@ -195,19 +193,29 @@ WscRingOpen(void)
 	WscRingReader *reader = palloc(sizeof(WscRingReader));
 	uint64		slots = (uint64) ring->slots;
 
+	bool		valid;
+
 	reader->wanted = pg_atomic_read_u64(&ring->generation.wanted);
 	reader->lost = false;
 	reader->in_tick = false;
 	reader->nrecords = 0;
 	reader->current = 0;
 
-	pg_read_barrier();			/* generation before base; copy_chunk() looks
-								 * at it again */
-	reader->end = pg_atomic_read_u64(&ring->commit);
+	/*
+	 * A base read before the reset was adopted is one too old, and the look
+	 * at the generation in copy_chunk() would come too late to tell.
+	 */
+	valid = reader_valid(reader);
+	pg_read_barrier();			/* generation before base; pairs with
+								 * WscGenerationAdopt() */
 	reader->next = pg_atomic_read_u64(&ring->base);
+	/* 1. */
+	reader->end = pg_atomic_read_u64(&ring->commit);
 	pg_read_barrier();			/* commit before records; pairs with
 								 * WscRingAdd() step 3 */
-	if (reader->end > slots)
+	if (!valid)
+		reader->end = reader->next;
+	else if (reader->end > slots)
 		reader->next = Max(reader->next, reader->end - slots);
 	return reader;
 }
@@ -236,9 +244,6 @@ copy_chunk(WscRingReader *reader)
 		uint64		reserve;
 		uint64		dropped = 0;
 
-		if (!reader_valid(reader))
-			return false;
-
 		/* 2. */
 		memcpy(reader->records, &ring->records[slot],
 			   first * sizeof(RingRecord));
@@ -249,6 +254,8 @@ copy_chunk(WscRingReader *reader)
 		pg_read_barrier();		/* records before reserve; pairs with
 								 * WscRingAdd() step 1 */
 		reserve = pg_atomic_read_u64(&ring->reserve);
+		if (!reader_valid(reader))
+			break;				/* reset meanwhile */
 
 		/* 4. */
 		if (reserve > reader->next + slots)
@@ -271,8 +278,10 @@ copy_chunk(WscRingReader *reader)
 		reader->current = (int) dropped;
 		reader->nrecords = (int) n;
 		reader->next += n;
-		return reader_valid(reader);
+		return true;
 	}
+
+	reader->next = reader->end;
 	return false;
 }
 
@@ -332,8 +341,8 @@ find_oldest(int64 *mono_ns)
 void
 WscRingInfo(WscStoreInfo *info)
 {
-	uint64		commit = pg_atomic_read_u64(&ring->commit);
 	uint64		base = pg_atomic_read_u64(&ring->base);
+	uint64		commit = pg_atomic_read_u64(&ring->commit);
 	int64		oldest_ns;
 
 	info->entries = Min((int64) (commit - base), ring->slots);
