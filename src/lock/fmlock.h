@@ -21,6 +21,8 @@ typedef enum FmLockMode
 	FMLOCK_SHARED
 } FmLockMode;
 
+#define FMLOCK_NUM_MODES 2
+
 typedef struct FmLock
 {
 	pg_atomic_uint32 state;
