@@ -19,6 +19,7 @@
 
 #include "guc.h"
 #include "lock/fmlock.h"
+#include "lock/lockstat.h"
 #include "port/shmem_compat.h"
 #include "sampler.h"
 #include "shmem.h"
@@ -62,6 +63,17 @@ attach_locks(void *mem, bool found)
 	FmLockShmemAttach(mem, WscMaxProcs(), found);
 }
 
+static void
+lock_info(WscStoreInfo *info)
+{
+	info->entries = LockStatCount();
+	info->max_entries = LOCKSTAT_MAX_LOCKS;
+	info->span_ns = -1;
+	info->evictions = -1;
+	info->overwritten = -1;
+	info->stats_reset = LockStatResetTime();
+}
+
 static Size
 ring_size(void)
 {
@@ -103,7 +115,7 @@ attach_control(void *mem, bool found)
 const WscRegion wsc_regions[] =
 {
 	{"fmlocks", "pg_waitscope locks",
-	lock_size, attach_locks, NULL, NULL},
+	lock_size, attach_locks, lock_info, LockStatReset},
 	{"control", "pg_waitscope control",
 	control_size, attach_control, NULL, NULL},
 	{"sampler", "pg_waitscope sampler",
