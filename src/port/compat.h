@@ -64,6 +64,13 @@ WscEnableQueryId(void)
 #endif
 }
 
+/* Does this session compute them? */
+#if PG_VERSION_NUM >= 140000
+#define WscQueryIdEnabled() IsQueryIdEnabled()
+#else
+#define WscQueryIdEnabled() false
+#endif
+
 /*
  * The wait event of our own workers' sleep.  17 has named events for
  * extensions; before there is one for all of them.

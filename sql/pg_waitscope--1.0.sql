@@ -1,0 +1,642 @@
+/* pg_waitscope--1.0.sql */
+
+\echo Use "CREATE EXTENSION pg_waitscope" to load this file. \quit
+
+/*
+ * Functions return ids and codes; the names are made in the select lists of
+ * the views, by the functions of the first section, so that a query that
+ * does not use a name does not pay for it.  What other roles do is hidden by
+ * the functions, not by the views.
+ */
+
+------------------------------------------------------------------------
+-- Names of ids and codes
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_event_type(event_id integer)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_waitscope_event_type(integer) IS
+'Type of the wait event with this id, as in pg_stat_activity; "CPU" if no wait was reported. NULL if there is no such id. Ids are good until the server is restarted.';
+
+CREATE FUNCTION pg_waitscope_event_name(event_id integer)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_waitscope_event_name(integer) IS
+'Name of the wait event with this id, as in pg_stat_activity; "CPU" if no wait was reported. A name that no process has told yet reads "extension:<tranche>" or "unknown:<code>". NULL if there is no such id.';
+
+CREATE FUNCTION pg_waitscope_backend_type_name(code integer)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_waitscope_backend_type_name(integer) IS
+'Name of a backend type of this server version, as in pg_stat_activity; background workers of all kinds read "background worker". NULL for none.';
+
+CREATE FUNCTION pg_waitscope_state_class_name(code integer)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_waitscope_state_class_name(integer) IS
+'Name of a state class: foreground, idle in transaction, idle, background work, background idle, hidden. NULL if there is no such class.';
+
+CREATE FUNCTION pg_waitscope_lwlock_mode_name(code integer)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_waitscope_lwlock_mode_name(integer) IS
+'Name of the mode in which an LWLock is waited for: exclusive, shared, until free. NULL for none.';
+
+CREATE FUNCTION pg_waitscope_locktype_name(code integer)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_waitscope_locktype_name(integer) IS
+'Name of the type of a lockable object, as in pg_locks. NULL for none.';
+
+CREATE FUNCTION pg_waitscope_lock_mode_name(code integer)
+RETURNS text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_waitscope_lock_mode_name(integer) IS
+'Name of a lock mode, as in pg_locks. NULL for none.';
+
+------------------------------------------------------------------------
+-- events: exact totals per wait event
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_events(
+	OUT event_id integer,
+	OUT samples bigint,
+	OUT est_time double precision,
+	OUT background_samples bigint,
+	OUT background_time double precision,
+	OUT stats_reset timestamptz,
+	OUT epoch bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+COMMENT ON FUNCTION pg_waitscope_get_events() IS
+'Rows of the view pg_waitscope_events, with the id of each event instead of its name.';
+
+CREATE VIEW pg_waitscope_events AS
+SELECT pg_waitscope_event_type(e.event_id) AS wait_event_type,
+       pg_waitscope_event_name(e.event_id) AS wait_event,
+       e.samples,
+       e.est_time,
+       e.background_samples,
+       e.background_time,
+       e.stats_reset,
+       e.epoch
+FROM pg_waitscope_get_events() e;
+
+COMMENT ON VIEW pg_waitscope_events IS
+'Totals per wait event since stats_reset, for exporters: one row per event seen, monotonic, not rounded, never evicted. Idle processes are not counted. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_events.wait_event_type IS
+'Type of the wait event; "CPU" if the processes waited for nothing that is reported. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_events.wait_event IS
+'Name of the wait event; "CPU" if the processes waited for nothing that is reported. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_events.samples IS
+'How often client backends and parallel workers were seen in this event while active. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_events.est_time IS
+'Estimated time they spent in it, in milliseconds: the sum of the time each sample stands for. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_events.background_samples IS
+'How often server processes at work were seen in this event. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_events.background_time IS
+'Estimated time server processes spent in it, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_events.stats_reset IS
+'When this store was last reset, or made. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_events.epoch IS
+'Changes if and only if a counter may have gone back without a reset. Never NULL.';
+
+------------------------------------------------------------------------
+-- summary: the first look, for eyes
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_summary(
+	OUT event_id integer,
+	OUT aas_10s double precision,
+	OUT aas_1m double precision,
+	OUT aas_5m double precision,
+	OUT aas_15m double precision,
+	OUT pct_1m double precision,
+	OUT top_queryid bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 30;
+
+COMMENT ON FUNCTION pg_waitscope_get_summary() IS
+'Rows of the view pg_waitscope_summary, neither rounded nor ordered, with the id of each event instead of its name; the row without an id is the total.';
+
+CREATE VIEW pg_waitscope_summary AS
+SELECT CASE WHEN s.event_id IS NULL THEN 'total'
+            ELSE pg_waitscope_event_type(s.event_id)
+       END AS wait_event_type,
+       pg_waitscope_event_name(s.event_id) AS wait_event,
+       round(s.aas_10s::numeric, 2) AS aas_10s,
+       round(s.aas_1m::numeric, 2) AS aas_1m,
+       round(s.aas_5m::numeric, 2) AS aas_5m,
+       round(s.aas_15m::numeric, 2) AS aas_15m,
+       round(s.pct_1m::numeric, 1) AS pct_1m,
+       s.top_queryid
+FROM pg_waitscope_get_summary() s
+WHERE s.event_id IS NULL
+   OR greatest(s.aas_10s, s.aas_1m, s.aas_5m, s.aas_15m) >= 0.005
+ORDER BY s.event_id IS NOT NULL,
+         s.aas_1m DESC NULLS LAST,
+         s.aas_10s DESC NULLS LAST,
+         s.aas_5m DESC NULLS LAST,
+         s.aas_15m DESC NULLS LAST,
+         s.event_id;
+
+COMMENT ON VIEW pg_waitscope_summary IS
+'What active sessions have been waiting for, for eyes: rounded, biggest first, below a row "total"; events that would show as 0.00 in every window are left out. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_summary.wait_event_type IS
+'Type of the wait event; "CPU" if the sessions waited for nothing that is reported; "total" in the first row. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_summary.wait_event IS
+'Name of the wait event; "CPU" if the sessions waited for nothing that is reported. NULL in the first row.';
+COMMENT ON COLUMN pg_waitscope_summary.aas_10s IS
+'Average number of active sessions in this event over the last 10 s. NULL while less than half of the window is covered by samples.';
+COMMENT ON COLUMN pg_waitscope_summary.aas_1m IS
+'The same over the last minute.';
+COMMENT ON COLUMN pg_waitscope_summary.aas_5m IS
+'The same over the last 5 minutes.';
+COMMENT ON COLUMN pg_waitscope_summary.aas_15m IS
+'The same over the last 15 minutes.';
+COMMENT ON COLUMN pg_waitscope_summary.pct_1m IS
+'Share of aas_1m in that of the total, in percent. NULL while aas_1m is NULL, or the total is 0.';
+COMMENT ON COLUMN pg_waitscope_summary.top_queryid IS
+'Identifier of the query seen most often in this event within the last minute, as in pg_stat_statements. NULL if there is none in the history, or if it ran under a role whose sessions you may not see.';
+
+------------------------------------------------------------------------
+-- history: the ring of recent samples
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_history(
+	OUT sampled_at timestamptz,
+	OUT pid integer,
+	OUT leader_pid integer,
+	OUT backend_type_code integer,
+	OUT datid oid,
+	OUT usesysid oid,
+	OUT state_class_code integer,
+	OUT event_id integer,
+	OUT lwlock_mode_code integer,
+	OUT locktype_code integer,
+	OUT lock_datid oid,
+	OUT lock_relid oid,
+	OUT lock_mode_code integer,
+	OUT queryid bigint,
+	OUT weight_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100000;
+
+COMMENT ON FUNCTION pg_waitscope_get_history() IS
+'Rows of the view pg_waitscope_history, with ids and codes instead of names.';
+
+CREATE VIEW pg_waitscope_history AS
+SELECT h.sampled_at,
+       h.pid,
+       h.leader_pid,
+       pg_waitscope_backend_type_name(h.backend_type_code) AS backend_type,
+       h.datid,
+       d.datname,
+       h.usesysid,
+       u.rolname AS usename,
+       pg_waitscope_state_class_name(h.state_class_code) AS state_class,
+       pg_waitscope_event_type(h.event_id) AS wait_event_type,
+       pg_waitscope_event_name(h.event_id) AS wait_event,
+       pg_waitscope_lwlock_mode_name(h.lwlock_mode_code) AS lwlock_mode,
+       pg_waitscope_locktype_name(h.locktype_code) AS locktype,
+       h.lock_datid,
+       h.lock_relid,
+       pg_waitscope_lock_mode_name(h.lock_mode_code) AS lock_mode,
+       h.queryid,
+       h.weight_time
+FROM pg_waitscope_get_history() h
+     LEFT JOIN pg_database d ON d.oid = h.datid
+     LEFT JOIN pg_authid u ON u.oid = h.usesysid;
+
+COMMENT ON VIEW pg_waitscope_history IS
+'Recent samples, oldest first: one row per process and sample kept, until overwritten. Of sessions of other roles you see as much as in pg_stat_activity. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_history.sampled_at IS
+'When the sample was taken. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_history.pid IS
+'Process id. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_history.leader_pid IS
+'Process id of the leader of a parallel worker. NULL for other processes, or if hidden.';
+COMMENT ON COLUMN pg_waitscope_history.backend_type IS
+'Type of the process, as in pg_stat_activity; background workers of all kinds read "background worker". NULL if not known yet, or hidden.';
+COMMENT ON COLUMN pg_waitscope_history.datid IS
+'OID of the database the process was connected to. NULL for none.';
+COMMENT ON COLUMN pg_waitscope_history.datname IS
+'Name of that database. NULL for none, or if it was dropped.';
+COMMENT ON COLUMN pg_waitscope_history.usesysid IS
+'OID of the role that was logged in. NULL for none.';
+COMMENT ON COLUMN pg_waitscope_history.usename IS
+'Name of that role. NULL for none, or if it was dropped.';
+COMMENT ON COLUMN pg_waitscope_history.state_class IS
+'What the process counts as: foreground, idle in transaction, background work; with track_idle on also idle, background idle, hidden. NULL if hidden from you.';
+COMMENT ON COLUMN pg_waitscope_history.wait_event_type IS
+'Type of the wait event; "CPU" if the process waited for nothing that is reported. NULL if hidden.';
+COMMENT ON COLUMN pg_waitscope_history.wait_event IS
+'Name of the wait event; "CPU" if the process waited for nothing that is reported. NULL if hidden.';
+COMMENT ON COLUMN pg_waitscope_history.lwlock_mode IS
+'Mode in which an LWLock was waited for: exclusive, shared, until free. NULL if none was, or hidden.';
+COMMENT ON COLUMN pg_waitscope_history.locktype IS
+'Type of the object whose heavyweight lock was waited for, as in pg_locks. NULL if none was, or hidden.';
+COMMENT ON COLUMN pg_waitscope_history.lock_datid IS
+'OID of the database that object is in. NULL if no lock was waited for, if the object is in no database, or if hidden.';
+COMMENT ON COLUMN pg_waitscope_history.lock_relid IS
+'OID of the relation that was locked, or that the locked page or tuple is in. NULL if there is none, or if hidden.';
+COMMENT ON COLUMN pg_waitscope_history.lock_mode IS
+'Lock mode waited for, as in pg_locks. NULL if no lock was waited for, or if hidden.';
+COMMENT ON COLUMN pg_waitscope_history.queryid IS
+'Identifier of the running query, as in pg_stat_statements. NULL if none was active, if identifiers are not computed, or if hidden.';
+COMMENT ON COLUMN pg_waitscope_history.weight_time IS
+'Time this sample stands for, in milliseconds. Never NULL.';
+
+------------------------------------------------------------------------
+-- profile: totals per chosen dimensions
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_profile(
+	OUT backend_type_code integer,
+	OUT datid oid,
+	OUT usesysid oid,
+	OUT queryid bigint,
+	OUT pid integer,
+	OUT event_id integer,
+	OUT lwlock_mode_code integer,
+	OUT samples bigint,
+	OUT est_time double precision,
+	OUT first_seen timestamptz,
+	OUT last_seen timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5000;
+
+COMMENT ON FUNCTION pg_waitscope_get_profile() IS
+'Rows of the view pg_waitscope_profile, with ids and codes instead of names.';
+
+CREATE VIEW pg_waitscope_profile AS
+SELECT pg_waitscope_backend_type_name(p.backend_type_code) AS backend_type,
+       p.datid,
+       d.datname,
+       p.usesysid,
+       u.rolname AS usename,
+       p.queryid,
+       p.pid,
+       pg_waitscope_event_type(p.event_id) AS wait_event_type,
+       pg_waitscope_event_name(p.event_id) AS wait_event,
+       pg_waitscope_lwlock_mode_name(p.lwlock_mode_code) AS lwlock_mode,
+       p.samples,
+       p.est_time,
+       p.first_seen,
+       p.last_seen
+FROM pg_waitscope_get_profile() p
+     LEFT JOIN pg_database d ON d.oid = p.datid
+     LEFT JOIN pg_authid u ON u.oid = p.usesysid;
+
+COMMENT ON VIEW pg_waitscope_profile IS
+'Totals since the last reset per wait event and the dimensions of the setting pg_waitscope.profile_by, in a table of pg_waitscope.profile_max entries; evictions are counted in pg_waitscope_stores. Entries of roles whose sessions you may not see are added up in one row without any dimension or event. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_profile.backend_type IS
+'Type of the process, as in pg_stat_activity; background workers of all kinds read "background worker". NULL if not a dimension, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.datid IS
+'OID of the database. NULL for none, if not a dimension, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.datname IS
+'Name of the database. NULL for none, if it was dropped, if not a dimension, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.usesysid IS
+'OID of the role. NULL for none, if not a dimension, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.usename IS
+'Name of the role. NULL for none, if it was dropped, if not a dimension, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.queryid IS
+'Identifier of the query, as in pg_stat_statements. NULL for none, if not a dimension, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.pid IS
+'Process id. NULL if not a dimension, which is the default, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.wait_event_type IS
+'Type of the wait event; "CPU" if the processes waited for nothing that is reported. NULL if hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.wait_event IS
+'Name of the wait event; "CPU" if the processes waited for nothing that is reported. NULL if hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.lwlock_mode IS
+'Mode in which an LWLock was waited for: exclusive, shared, until free. NULL if none was, or hidden.';
+COMMENT ON COLUMN pg_waitscope_profile.samples IS
+'How often processes were seen so. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_profile.est_time IS
+'Estimated time spent so, in milliseconds: the sum of the time each sample stands for. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_profile.first_seen IS
+'When a process was first seen so, since the reset or since the entry was made. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_profile.last_seen IS
+'When a process was last seen so. Never NULL.';
+
+------------------------------------------------------------------------
+-- lwlocks: per tranche
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_lwlocks(
+	OUT event_id integer,
+	OUT samples bigint,
+	OUT est_time double precision,
+	OUT shared_samples bigint,
+	OUT exclusive_samples bigint,
+	OUT until_free_samples bigint,
+	OUT waiting_ticks bigint,
+	OUT waiter_sum bigint,
+	OUT max_waiters bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 50;
+
+COMMENT ON FUNCTION pg_waitscope_get_lwlocks() IS
+'Rows of the view pg_waitscope_lwlocks, with the id of each event instead of the name of the tranche.';
+
+CREATE VIEW pg_waitscope_lwlocks AS
+SELECT pg_waitscope_event_name(l.event_id) AS tranche,
+       l.samples,
+       l.est_time,
+       l.shared_samples,
+       l.exclusive_samples,
+       l.until_free_samples,
+       l.waiting_ticks,
+       l.waiter_sum,
+       l.max_waiters,
+       NULL::bigint AS exact_sleeps,
+       NULL::double precision AS exact_time,
+       NULL::double precision AS exact_max_time,
+       NULL::bigint[] AS exact_histogram
+FROM pg_waitscope_get_lwlocks() l;
+
+COMMENT ON VIEW pg_waitscope_lwlocks IS
+'Waits for LWLocks per tranche since the last reset, of active sessions and server processes alike. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.tranche IS
+'Name of the tranche: the wait_event of type LWLock. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.samples IS
+'How often processes were seen waiting for a lock of it. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.est_time IS
+'Estimated time they waited, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.shared_samples IS
+'Of the samples, those waiting for shared mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.exclusive_samples IS
+'Of the samples, those waiting for exclusive mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.until_free_samples IS
+'Of the samples, those waiting only until the lock is free. The three modes may add up to less than samples: a wait that ends while it is looked at shows no mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.waiting_ticks IS
+'At how many instants sampled at least one process was waiting. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.waiter_sum IS
+'Waiting processes summed over those instants; divided by waiting_ticks it is the average queue while there is one. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.max_waiters IS
+'Most processes seen waiting at one instant. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.exact_sleeps IS
+'Number of sleeps, counted, not sampled. NULL: this version has no exact mode.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.exact_time IS
+'Time slept, measured, in milliseconds. NULL: this version has no exact mode.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.exact_max_time IS
+'Longest sleep, measured, in milliseconds. NULL: this version has no exact mode.';
+COMMENT ON COLUMN pg_waitscope_lwlocks.exact_histogram IS
+'Number of sleeps per class of length. NULL: this version has no exact mode.';
+
+------------------------------------------------------------------------
+-- fmlocks: own locks
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_fmlocks(
+	OUT name text,
+	OUT mode text,
+	OUT gets bigint,
+	OUT misses bigint,
+	OUT cas_retries bigint,
+	OUT spin_gets bigint,
+	OUT sleeps bigint,
+	OUT wait_time double precision,
+	OUT max_wait_time double precision,
+	OUT histogram bigint[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION pg_waitscope_get_fmlocks() IS
+'Rows of the view pg_waitscope_fmlocks.';
+
+CREATE VIEW pg_waitscope_fmlocks AS
+SELECT f.name,
+       f.mode,
+       f.gets,
+       f.misses,
+       f.cas_retries,
+       f.spin_gets,
+       f.sleeps,
+       f.wait_time,
+       f.max_wait_time,
+       f.histogram
+FROM pg_waitscope_get_fmlocks() f;
+
+COMMENT ON VIEW pg_waitscope_fmlocks IS
+'The locks of this extension, counted exactly since the last reset: one row per name and mode. Each row is consistent, the set is not: the counters of a lock in use are read one after the other.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.name IS
+'Name of the lock, or of several locks that share it. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.mode IS
+'Mode it was acquired in: exclusive or shared. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.gets IS
+'How often it was acquired, in any way. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.misses IS
+'How often the first attempt failed: spin_gets, sleeps, and conditional attempts that were refused. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.cas_retries IS
+'How often another process changed the state of the lock under an attempt. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.spin_gets IS
+'How often it was acquired after the first attempt failed, without sleeping. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.sleeps IS
+'How often it was acquired after sleeping. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.wait_time IS
+'Time of these sleeps, measured, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.max_wait_time IS
+'Longest sleep, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_fmlocks.histogram IS
+'Number of sleeps per class of length: below 1 us, then each class twice as long as the one before: from 1 us, 2 us, 4 us and so on; the last one has no upper limit. Never NULL.';
+
+------------------------------------------------------------------------
+-- status: is it working
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_status(
+	OUT sampler_pid integer,
+	OUT sampler_start timestamptz,
+	OUT keeper_pid integer,
+	OUT restarts bigint,
+	OUT sampling boolean,
+	OUT period double precision,
+	OUT ticks bigint,
+	OUT ticks_missed bigint,
+	OUT max_lateness double precision,
+	OUT covered_time double precision,
+	OUT sampler_cpu_time double precision,
+	OUT keeper_cpu_time double precision,
+	OUT cpus integer,
+	OUT idle_samples bigint,
+	OUT idle_in_transaction_samples bigint,
+	OUT background_idle_samples bigint,
+	OUT hidden_samples bigint,
+	OUT degraded text[],
+	OUT exact_state text,
+	OUT exact_reason text,
+	OUT server_start timestamptz,
+	OUT epoch bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
+
+COMMENT ON FUNCTION pg_waitscope_get_status() IS
+'The row of the view pg_waitscope_status.';
+
+CREATE VIEW pg_waitscope_status AS
+SELECT s.sampler_pid,
+       s.sampler_start,
+       s.keeper_pid,
+       s.restarts,
+       s.sampling,
+       s.period,
+       s.ticks,
+       s.ticks_missed,
+       s.max_lateness,
+       s.covered_time,
+       s.sampler_cpu_time,
+       s.keeper_cpu_time,
+       s.cpus,
+       s.idle_samples,
+       s.idle_in_transaction_samples,
+       s.background_idle_samples,
+       s.hidden_samples,
+       s.degraded,
+       s.exact_state,
+       s.exact_reason,
+       s.server_start,
+       s.epoch
+FROM pg_waitscope_get_status() s;
+
+COMMENT ON VIEW pg_waitscope_status IS
+'One row: is it working, what does it cost, what is missing and why. All columns from sampler_pid to sampler_cpu_time and the four counts are NULL in the rare case that the sampler was stopped while it changed them. Each row is consistent, the set is not: degraded is worked out at the moment of the query.';
+COMMENT ON COLUMN pg_waitscope_status.sampler_pid IS
+'Process id of the sampler. NULL if it does not run.';
+COMMENT ON COLUMN pg_waitscope_status.sampler_start IS
+'When the present sampler, or the last one, started. NULL if none ever has.';
+COMMENT ON COLUMN pg_waitscope_status.keeper_pid IS
+'Process id of the keeper. NULL: this version has none.';
+COMMENT ON COLUMN pg_waitscope_status.restarts IS
+'How often the sampler was started again since epoch began. 0 is normal.';
+COMMENT ON COLUMN pg_waitscope_status.sampling IS
+'Whether samples are taken: the setting pg_waitscope.sampling as the sampler knows it.';
+COMMENT ON COLUMN pg_waitscope_status.period IS
+'Time between two samples, in milliseconds: the setting pg_waitscope.sample_period as the sampler knows it.';
+COMMENT ON COLUMN pg_waitscope_status.ticks IS
+'Instants at which a sample was taken.';
+COMMENT ON COLUMN pg_waitscope_status.ticks_missed IS
+'Instants that passed without a sample because the sampler woke up too late. Time while sampling is off is not missed.';
+COMMENT ON COLUMN pg_waitscope_status.max_lateness IS
+'Longest time from an instant to its sample, in milliseconds.';
+COMMENT ON COLUMN pg_waitscope_status.covered_time IS
+'Time the samples stand for, in milliseconds; what is missing to the time elapsed is not covered by any.';
+COMMENT ON COLUMN pg_waitscope_status.sampler_cpu_time IS
+'CPU time used by all samplers so far, in milliseconds.';
+COMMENT ON COLUMN pg_waitscope_status.keeper_cpu_time IS
+'CPU time used by the keeper, in milliseconds. NULL: this version has none.';
+COMMENT ON COLUMN pg_waitscope_status.cpus IS
+'CPUs online: more active sessions on CPU than this have to wait for one. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_status.idle_samples IS
+'How often client backends were seen idle. Counted here only.';
+COMMENT ON COLUMN pg_waitscope_status.idle_in_transaction_samples IS
+'How often client backends were seen idle in a transaction. Not part of any average of active sessions.';
+COMMENT ON COLUMN pg_waitscope_status.background_idle_samples IS
+'How often server processes were seen waiting for work. Counted here only.';
+COMMENT ON COLUMN pg_waitscope_status.hidden_samples IS
+'How often processes were seen that do not report what they do because track_activities is off. Counted here only.';
+COMMENT ON COLUMN pg_waitscope_status.degraded IS
+'What is missing and why: a stable word, a colon and a sentence each. The words are sampler_not_running, sampler_stalled, sampler_status_unreadable, sampling_off, status_entries_unavailable, query_ids_unavailable, track_activities_off. Empty if all is well, never NULL.';
+COMMENT ON COLUMN pg_waitscope_status.exact_state IS
+'State of the exact mode; always "off" in this version. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_status.exact_reason IS
+'Why the exact mode is in that state. Never NULL in this version.';
+COMMENT ON COLUMN pg_waitscope_status.server_start IS
+'When the server was started. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_status.epoch IS
+'Changes if and only if a counter may have gone back without a reset. Never NULL.';
+
+------------------------------------------------------------------------
+-- stores: what is kept, in how much memory
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_stores(
+	OUT store text,
+	OUT entries bigint,
+	OUT max_entries bigint,
+	OUT bytes bigint,
+	OUT span double precision,
+	OUT evictions bigint,
+	OUT overwritten bigint,
+	OUT stats_reset timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION pg_waitscope_get_stores() IS
+'Rows of the view pg_waitscope_stores.';
+
+CREATE VIEW pg_waitscope_stores AS
+SELECT s.store,
+       s.entries,
+       s.max_entries,
+       s.bytes,
+       s.span,
+       s.evictions,
+       s.overwritten,
+       s.stats_reset
+FROM pg_waitscope_get_stores() s;
+
+COMMENT ON VIEW pg_waitscope_stores IS
+'One row per piece of shared memory of the extension, stores and others. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_stores.store IS
+'Name of the store, as pg_waitscope_reset() takes it, or of another piece of shared memory. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_stores.entries IS
+'Entries in use. NULL if it is not a store.';
+COMMENT ON COLUMN pg_waitscope_stores.max_entries IS
+'Most entries it can hold. NULL if it is not a store.';
+COMMENT ON COLUMN pg_waitscope_stores.bytes IS
+'Shared memory it takes, all of it from server start. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_stores.span IS
+'Time from its oldest entry to its newest, in milliseconds. NULL if that means nothing for it.';
+COMMENT ON COLUMN pg_waitscope_stores.evictions IS
+'Entries that made room for others since the last reset. NULL if it never evicts.';
+COMMENT ON COLUMN pg_waitscope_stores.overwritten IS
+'Records that were overwritten before a reader that had begun could copy them. NULL if that cannot happen.';
+COMMENT ON COLUMN pg_waitscope_stores.stats_reset IS
+'When it was last reset, or made. NULL if it is not a store.';
+
+------------------------------------------------------------------------
+-- reset
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_reset(store text DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_waitscope_reset(text) IS
+'Empties one store, or all of them if the argument is NULL or left out. It has taken effect on return, also while the sampler is stopped or down. Only superusers may call it until it is granted.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_reset(text) FROM PUBLIC;
+
+GRANT SELECT ON pg_waitscope_summary, pg_waitscope_events,
+	pg_waitscope_history, pg_waitscope_profile, pg_waitscope_lwlocks,
+	pg_waitscope_fmlocks, pg_waitscope_status, pg_waitscope_stores TO PUBLIC;
+
+------------------------------------------------------------------------
+-- live: what works without preloading
+------------------------------------------------------------------------

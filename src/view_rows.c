@@ -1,0 +1,129 @@
+/*-------------------------------------------------------------------------
+ *
+ * view_rows.c
+ *	  Rows, privileges and the error of all functions behind views.
+ *
+ * Nothing here looks into shared memory.  Rows go into a tuplestore that
+ * spills to disk, one at a time, so that a reader of a large store needs no
+ * more memory than work_mem.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "port/compat.h"
+#include "shmem.h"
+#include "view.h"
+
+/*
+ * The server has a function for this from 15 on, InitMaterializedSRF(); this
+ * one is the same on every version.
+ */
+void
+WscRowsBegin(WscRows *rows, FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext oldcxt;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) ||
+		(rsinfo->allowedModes & SFRM_Materialize) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-returning function called where no set is "
+						"accepted")));
+
+	/* Rows and columns must outlive the call. */
+	oldcxt = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &rows->desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type is not a row");
+	rows->store =
+		tuplestore_begin_heap((rsinfo->allowedModes &
+							   SFRM_Materialize_Random) != 0,
+							  false, work_mem);
+	MemoryContextSwitchTo(oldcxt);
+	rows->n = 0;
+
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setResult = rows->store;
+	rsinfo->setDesc = rows->desc;
+}
+
+void
+WscRowsEnd(WscRows *rows)
+{
+	if (rows->n != rows->desc->natts)
+		elog(ERROR, "row has %d columns, declared are %d",
+			 rows->n, rows->desc->natts);
+	tuplestore_putvalues(rows->store, rows->desc, rows->values, rows->nulls);
+	rows->n = 0;
+}
+
+void
+WscPutText(WscRows *rows, const char *value)
+{
+	if (value != NULL)
+		WscPut(rows, CStringGetTextDatum(value));
+	else
+		WscPutNull(rows);
+}
+
+void
+WscPutMoment(WscRows *rows, TimestampTz value)
+{
+	if (value != 0)
+		WscPut(rows, TimestampTzGetDatum(value));
+	else
+		WscPutNull(rows);
+}
+
+void
+WscRequirePreload(void)
+{
+	if (!WscShmemAttached())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pg_waitscope must be loaded via "
+						"\"shared_preload_libraries\""),
+				 errhint("Add pg_waitscope to the setting "
+						 "\"shared_preload_libraries\" and restart the server. "
+						 "The view pg_waitscope_activity and the function "
+						 "pg_waitscope_sample() work without that.")));
+}
+
+void
+WscPrivilegesBegin(WscPrivileges *privileges)
+{
+	memset(privileges, 0, sizeof(*privileges));
+	privileges->sees_all = has_privs_of_role(GetUserId(),
+											 ROLE_PG_READ_ALL_STATS);
+}
+
+/*
+ * has_privs_of_role() searches a list and looks up the superuser flag; a
+ * history has a million rows of few roles.  Two roles that meet in one place
+ * of the table only cost time.
+ */
+bool
+WscMaySeeRole(WscPrivileges *privileges, Oid role)
+{
+	uint32		i = role % WSC_REMEMBERED_ROLES;
+
+	if (privileges->sees_all)
+		return true;
+	if (!OidIsValid(role))
+		return false;
+	if (privileges->roles[i] != role)
+	{
+		privileges->answers[i] = has_privs_of_role(GetUserId(), role);
+		privileges->roles[i] = role;
+	}
+	return privileges->answers[i];
+}

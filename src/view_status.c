@@ -1,0 +1,171 @@
+/*-------------------------------------------------------------------------
+ *
+ * view_status.c
+ *	  Function behind the status: is it working, what does it cost, what is
+ *	  missing and why.
+ *
+ * It must answer whatever is broken, most of all when the sampler is not
+ * there or stopped; figures of the sampler that cannot be read are NULL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "guc.h"
+#include "port/compat.h"
+#include "sampler.h"
+#include "shmem.h"
+#include "view.h"
+
+/* No tick for that many periods, and for a second, is called stalled. */
+#define STALLED_PERIODS 10
+
+WSC_SQL_FUNCTION(pg_waitscope_get_status);
+
+/*
+ * Adds a reason.  The word in front of the colon is stable, for programs;
+ * the sentence behind it is for people.
+ */
+static void
+add_reason(ArrayBuildState **reasons, const char *reason)
+{
+	*reasons = accumArrayResult(*reasons, CStringGetTextDatum(reason), false,
+								TEXTOID, CurrentMemoryContext);
+}
+
+static void
+add_sampler_reasons(ArrayBuildState **reasons, const WscSamplerStatus *status)
+{
+	TimestampTz last = Max(status->last_tick_at, status->started_at);
+	int64		age_us = GetCurrentTimestamp() - last;
+	int64		limit_us = STALLED_PERIODS * status->period_ns / 1000;
+
+	if (status->pid == 0)
+	{
+		add_reason(reasons, status->starts == 0 ?
+				   "sampler_not_running: The sampler has never started; "
+				   "increase \"max_worker_processes\" and restart the server." :
+				   "sampler_not_running: The sampler has ended; "
+				   "the server starts it again within seconds.");
+		return;
+	}
+	if (status->status_problem[0] != '\0')
+		add_reason(reasons,
+				   psprintf("status_entries_unavailable: State, database, "
+							"user and query of processes are not known: %s.",
+							status->status_problem));
+	if (status->sampling && age_us > Max(limit_us, USECS_PER_SEC))
+		add_reason(reasons,
+				   psprintf("sampler_stalled: The sampler has taken no sample "
+							"for %d s; it is stopped, or gets no CPU time.",
+							(int) (age_us / USECS_PER_SEC)));
+}
+
+static Datum
+list_reasons(const WscSamplerStatus *status)
+{
+	ArrayBuildState *reasons = NULL;
+	const char *track_activities;
+
+	if (status != NULL)
+		add_sampler_reasons(&reasons, status);
+	else
+		add_reason(&reasons,
+				   "sampler_status_unreadable: The sampler stands still "
+				   "while it changes its figures.");
+	if (!wsc_sampling)
+		add_reason(&reasons,
+				   "sampling_off: No samples are taken because "
+				   "\"pg_waitscope.sampling\" is off.");
+	if (!WscQueryIdEnabled())
+		add_reason(&reasons,
+				   "query_ids_unavailable: The server computes no query "
+				   "identifiers; see \"compute_query_id\" and "
+				   "\"pg_waitscope.track_queries\".");
+
+	/* What sessions start with, not what this one has set. */
+	track_activities = GetConfigOptionResetString("track_activities");
+	if (strcmp(track_activities, "off") == 0)
+		add_reason(&reasons,
+				   "track_activities_off: Processes do not report what they "
+				   "do because \"track_activities\" is off.");
+
+	if (reasons == NULL)
+		return PointerGetDatum(construct_empty_array(TEXTOID));
+	return makeArrayResult(reasons, CurrentMemoryContext);
+}
+
+static void
+put_nulls(WscRows *rows, int n)
+{
+	while (n-- > 0)
+		WscPutNull(rows);
+}
+
+/* sampler_pid to background samples: what the sampler says of itself. */
+static void
+put_sampler(WscRows *rows, const WscSamplerStatus *status)
+{
+	bool		runs = status->pid != 0;
+	int64		period_ns = (int64) rint(wsc_sample_period * 1000000.0);
+
+	WscPutInt32OrNull(rows, status->pid);
+	WscPutMoment(rows, status->started_at);
+	WscPutNull(rows);			/* keeper_pid */
+	WscPutInt64(rows, Max(status->starts - 1, 0));
+	WscPut(rows, BoolGetDatum(runs ? status->sampling : wsc_sampling));
+	WscPutTime(rows, runs ? status->period_ns : period_ns);
+	WscPutInt64(rows, status->ticks);
+	WscPutInt64(rows, status->ticks_missed);
+	WscPutTime(rows, status->max_lateness_ns);
+	WscPutTime(rows, status->covered_ns);
+	WscPutTime(rows, status->cpu_ns);
+	WscPutNull(rows);			/* keeper_cpu_time */
+}
+
+static void
+put_counts(WscRows *rows, const WscSamplerStatus *status)
+{
+	WscPutInt64(rows, status->class_samples[WSC_IDLE]);
+	WscPutInt64(rows, status->class_samples[WSC_IDLE_IN_TRANSACTION]);
+	WscPutInt64(rows, status->class_samples[WSC_BACKGROUND_IDLE]);
+	WscPutInt64(rows, status->class_samples[WSC_HIDDEN]);
+}
+
+Datum
+pg_waitscope_get_status(PG_FUNCTION_ARGS)
+{
+	WscRows		rows;
+	WscSamplerStatus status;
+	bool		readable;
+
+	WscRequirePreload();
+	WscRowsBegin(&rows, fcinfo);
+	readable = WscSamplerRead(&status);
+
+	if (readable)
+		put_sampler(&rows, &status);
+	else
+		put_nulls(&rows, 12);
+	WscPutInt32(&rows, (int32) sysconf(_SC_NPROCESSORS_ONLN));
+	if (readable)
+		put_counts(&rows, &status);
+	else
+		put_nulls(&rows, 4);
+	WscPut(&rows, list_reasons(readable ? &status : NULL));
+	WscPutText(&rows, "off");
+	WscPutText(&rows, "Exact mode is not part of this version.");
+	WscPutMoment(&rows, PgStartTime);
+	WscPutInt64(&rows, WscShmemEpoch());
+	WscRowsEnd(&rows);
+	return (Datum) 0;
+}
