@@ -1,5 +1,5 @@
 # Sourced by the other tools: where things are, and how to say that they
-# are not.
+# are not; a copy of tree and server to work in; who runs the server.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -10,23 +10,96 @@ die()
 }
 
 # Prints the pg_config to build with: $PG_CONFIG, else the one in PATH, else
-# the newest of Debian's; only one that comes with PGXS will do.
+# the newest of Debian's; only one that has a server and PGXS will do.
 find_pg_config()
 {
 	local pgc
 
 	if [ -n "${PG_CONFIG:-}" ]; then
-		[ -e "$("$PG_CONFIG" --pgxs 2>/dev/null)" ] ||
-			die "PG_CONFIG=$PG_CONFIG leads to no PGXS (server development files)"
+		is_complete "$PG_CONFIG" ||
+			die "PG_CONFIG=$PG_CONFIG leads to no server with PGXS"
 		command -v "$PG_CONFIG"
 		return
 	fi
 	for pgc in "$(command -v pg_config)" \
 		$(printf '%s\n' /usr/lib/postgresql/*/bin/pg_config | sort -rV); do
-		if [ -x "$pgc" ] && [ -e "$("$pgc" --pgxs)" ]; then
+		if is_complete "$pgc"; then
 			echo "$pgc"
 			return
 		fi
 	done
 	return 1
+}
+
+is_complete()
+{
+	local bindir pgxs
+
+	bindir=$("$1" --bindir 2>/dev/null) && pgxs=$("$1" --pgxs) &&
+		[ -x "$bindir/postgres" ] && [ -e "$pgxs" ]
+}
+
+# Makes $scratch, with a copy of the tree in $scratch/src and one of the
+# server in $scratch/pg, where $pg_config is and which can be installed into:
+# neither the tree nor the machine's server is written to, and any number of
+# us can be at work.  All of it belongs to an unprivileged user, as whom
+# as_user runs commands: PostgreSQL refuses to run as root.
+make_scratch()
+{
+	local pgc dir from user=
+
+	# On a disk: WAL in memory would never be waited for.
+	scratch=$(mktemp -d "/var/tmp/pg_waitscope-$1.XXXXXX")
+	chmod 755 "$scratch"
+	mkdir "$scratch/src" "$scratch/pg"
+	tar -C "$top" -c --exclude=./.git --exclude='*.o' --exclude='*.so' \
+		--exclude='./tmp_*' --exclude=./log --exclude=./results \
+		--exclude=./output_iso --exclude='./regression.*' . |
+		tar -C "$scratch/src" -x --no-same-owner --no-same-permissions
+	pgc=$(find_pg_config) || die "no server with PGXS"
+	for dir in --bindir --pkglibdir --sharedir --includedir-server; do
+		from=$("$pgc" $dir)
+		mkdir -p "$scratch/pg$(dirname "$from")"
+		cp -a "$from" "$scratch/pg$from"
+	done
+	bindir=$scratch/pg$("$pgc" --bindir)
+	pg_config=$bindir/pg_config
+
+	drop=()
+	if [ "$(id -u)" = 0 ]; then
+		for user in postgres nobody; do
+			! id "$user" >/dev/null 2>&1 || break
+		done
+		drop=(setpriv "--reuid=$(id -u $user)" "--regid=$(id -g $user)" --clear-groups)
+		chown -R "$user:$(id -g $user)" "$scratch"
+	fi
+}
+
+# Nothing of the caller's environment but what a terminal needs.
+as_user()
+{
+	"${drop[@]}" env -i -C "$scratch/src" "PATH=$bindir:/usr/local/bin:/usr/bin:/bin" \
+		"HOME=$scratch" LC_ALL=C.UTF-8 "TERM=${TERM:-dumb}" \
+		"PG_CONFIG=$pg_config" "PGHOST=$scratch" "PGPORT=5432" "PGUSER=postgres" \
+		"PGDATABASE=postgres" PSQL_PAGER= PAGER=cat "$@"
+}
+
+# start_server SETTING...: a server in $scratch/data, on a socket in $scratch
+start_server()
+{
+	as_user initdb -D "$scratch/data" -U postgres -A trust -E UTF8 --no-locale --no-sync \
+		>"$scratch/initdb.log" 2>&1 || die "initdb failed: $(cat "$scratch/initdb.log")"
+	printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$scratch'" \
+		'port = 5432' "$@" >>"$scratch/data/postgresql.conf"
+	as_user pg_ctl -D "$scratch/data" -l "$scratch/server.log" -w start >/dev/null ||
+		die "the server does not start: $(cat "$scratch/server.log")"
+}
+
+remove_scratch()
+{
+	[ -n "${scratch:-}" ] || return 0
+	if [ -e "$scratch/data/postmaster.pid" ]; then
+		as_user pg_ctl -D "$scratch/data" -m immediate -w stop >/dev/null
+	fi
+	rm -rf "$scratch"
 }
