@@ -43,14 +43,14 @@ is_complete()
 # server in $scratch/pg, where $pg_config is and which can be installed into:
 # neither the tree nor the machine's server is written to, and any number of
 # us can be at work.  All of it belongs to an unprivileged user, as whom
-# as_user runs commands: PostgreSQL refuses to run as root.
+# as_user runs commands: PostgreSQL refuses to run as root.  Nobody else can
+# look inside, hence nobody else reaches a server that trusts who comes.
 make_scratch()
 {
 	local pgc dir from user=
 
 	# On a disk: WAL in memory would never be waited for.
 	scratch=$(mktemp -d "/var/tmp/pg_waitscope-$1.XXXXXX")
-	chmod 755 "$scratch"
 	mkdir "$scratch/src" "$scratch/pg"
 	tar -C "$top" -c --exclude=./.git --exclude='*.o' --exclude='*.so' \
 		--exclude='./tmp_*' --exclude=./log --exclude=./results \
