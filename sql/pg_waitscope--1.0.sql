@@ -640,3 +640,126 @@ GRANT SELECT ON pg_waitscope_summary, pg_waitscope_events,
 ------------------------------------------------------------------------
 -- live: what works without preloading
 ------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_activity(
+	OUT pid integer,
+	OUT leader_pid integer,
+	OUT backend_type text,
+	OUT datid oid,
+	OUT usesysid oid,
+	OUT application_name text,
+	OUT client_addr inet,
+	OUT state text,
+	OUT state_class text,
+	OUT wait_event_type text,
+	OUT wait_event text,
+	OUT lwlock_mode text,
+	OUT locktype text,
+	OUT relid oid,
+	OUT mode text,
+	OUT wait_start timestamptz,
+	OUT queryid bigint,
+	OUT query text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+COMMENT ON FUNCTION pg_waitscope_get_activity() IS
+'Processes with their waits, for the view pg_waitscope_activity, which adds names, relation and blockers.';
+
+CREATE VIEW pg_waitscope_activity AS
+SELECT
+	a.pid,
+	a.leader_pid,
+	a.backend_type,
+	a.datid,
+	d.datname,
+	a.usesysid,
+	r.rolname AS usename,
+	a.application_name,
+	a.client_addr,
+	a.state,
+	a.state_class,
+	a.wait_event_type,
+	a.wait_event,
+	a.lwlock_mode,
+	a.locktype,
+	(SELECT c.oid::pg_catalog.regclass
+	 FROM pg_catalog.pg_class c
+	 WHERE c.oid = a.relid) AS relation,
+	a.mode,
+	a.wait_start,
+	CASE WHEN a.wait_event_type = 'Lock'
+		THEN pg_catalog.pg_blocking_pids(a.pid)
+	END AS blocked_by,
+	a.queryid,
+	a.query
+FROM pg_waitscope_get_activity() a
+LEFT JOIN pg_catalog.pg_database d ON d.oid = a.datid
+LEFT JOIN pg_catalog.pg_roles r ON r.oid = a.usesysid;
+
+GRANT SELECT ON pg_waitscope_activity TO PUBLIC;
+
+COMMENT ON VIEW pg_waitscope_activity IS
+'Every process now, read by the calling backend itself, also without preloading. Each row is consistent, the set is not. Of sessions of other roles the columns that pg_stat_activity hides are NULL, unless the reader has the privileges of pg_read_all_stats.';
+COMMENT ON COLUMN pg_waitscope_activity.pid IS
+'Process id.';
+COMMENT ON COLUMN pg_waitscope_activity.leader_pid IS
+'Process id of the leader of a parallel worker; NULL for all other processes.';
+COMMENT ON COLUMN pg_waitscope_activity.backend_type IS
+'Kind of process, as in pg_stat_activity; NULL while the process starts or ends.';
+COMMENT ON COLUMN pg_waitscope_activity.datid IS
+'Database the process is connected to; NULL if none.';
+COMMENT ON COLUMN pg_waitscope_activity.datname IS
+'Name of that database; NULL if there is none.';
+COMMENT ON COLUMN pg_waitscope_activity.usesysid IS
+'Role that logged in; NULL for processes of the server.';
+COMMENT ON COLUMN pg_waitscope_activity.usename IS
+'Name of that role; NULL if there is none.';
+COMMENT ON COLUMN pg_waitscope_activity.application_name IS
+'Name of the application that is connected; NULL if it gave none.';
+COMMENT ON COLUMN pg_waitscope_activity.client_addr IS
+'Address of the client; NULL for a Unix socket and for processes without a client.';
+COMMENT ON COLUMN pg_waitscope_activity.state IS
+'State, as in pg_stat_activity; NULL for processes that have none.';
+COMMENT ON COLUMN pg_waitscope_activity.state_class IS
+'What the process counts as: foreground, idle in transaction, idle, background work, background idle, hidden (track_activities is off and no wait is shown).';
+COMMENT ON COLUMN pg_waitscope_activity.wait_event_type IS
+'Type of the event the process waits for; NULL: it does not wait.';
+COMMENT ON COLUMN pg_waitscope_activity.wait_event IS
+'Name of the event the process waits for; NULL: it does not wait.';
+COMMENT ON COLUMN pg_waitscope_activity.lwlock_mode IS
+'Mode in which an LWLock is wanted: exclusive, shared, until free; NULL: waits for none, or not known.';
+COMMENT ON COLUMN pg_waitscope_activity.locktype IS
+'Type of the heavyweight lock the process waits for, as in pg_locks; NULL: waits for none.';
+COMMENT ON COLUMN pg_waitscope_activity.relation IS
+'Relation of that lock; NULL if it has none, or one of another database.';
+COMMENT ON COLUMN pg_waitscope_activity.mode IS
+'Mode in which that lock is wanted, as in pg_locks; NULL: waits for none.';
+COMMENT ON COLUMN pg_waitscope_activity.wait_start IS
+'Moment since when the process waits for that lock; NULL: waits for none, or not known (just begun; on a standby; before PostgreSQL 14).';
+COMMENT ON COLUMN pg_waitscope_activity.blocked_by IS
+'Process ids that hold up the process, by pg_blocking_pids(); NULL: waits for no heavyweight lock.';
+COMMENT ON COLUMN pg_waitscope_activity.queryid IS
+'Id of the running statement, as in pg_stat_statements; NULL while none runs, if ids are not computed, and before PostgreSQL 14.';
+COMMENT ON COLUMN pg_waitscope_activity.query IS
+'Text of the running, or else the last, statement, cut at track_activity_query_size; NULL if there is none.';
+
+CREATE FUNCTION pg_waitscope_sample(
+	duration interval DEFAULT '1 s',
+	period interval DEFAULT '10 ms',
+	OUT wait_event_type text,
+	OUT wait_event text,
+	OUT lwlock_mode text,
+	OUT datid oid,
+	OUT queryid bigint,
+	OUT samples bigint,
+	OUT aas double precision,
+	OUT ticks bigint,
+	OUT ticks_missed bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+COMMENT ON FUNCTION pg_waitscope_sample(interval, interval) IS
+'Samples active sessions for the given duration, one tick in each period, in the calling backend, also without preloading; the caller is left out, and its snapshot is held meanwhile. wait_event_type, wait_event: what was waited for; CPU when no wait was reported. lwlock_mode: exclusive, shared, until free; NULL if no LWLock. datid, queryid: database and statement; NULL if none, or of other roles unless the reader has the privileges of pg_read_all_stats. samples: sightings. aas: average active sessions. ticks, ticks_missed: of the whole call, the same in each row. If nothing was active there is one row with 0 samples and no event.';

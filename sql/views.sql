@@ -55,7 +55,8 @@ WHERE k.catcode IN ('R', 'T');
 
 -- Functions behind views read shared memory anew with each call, which the
 -- memory of a parallel worker cannot do for its leader; names do not change
--- within a query.  Exceptions to the rules: none but reset
+-- within a query.  Exceptions to the rules: none but reset, and sample, which
+-- refuses NULL
 SELECT m.identity, p.provolatile, p.proparallel, p.proisstrict, p.proretset,
        p.prorows
 FROM members m JOIN pg_proc p ON p.oid = m.objid

@@ -1,0 +1,87 @@
+# A psql session that stays open: queries whose end is awaited, and others
+# that are only sent.  (The like of it in PostgreSQL::Test differs between
+# server versions.)
+
+package Session;
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+
+# new($node, database => ..., user => ..., options => ...)
+sub new
+{
+	my ($class, $node, %params) = @_;
+	my $connstr = $node->connstr($params{database} || 'postgres');
+	$connstr .= " user=$params{user}" if $params{user};
+	$connstr .= " options='$params{options}'" if $params{options};
+
+	my $self = bless { in => '', out => '', err => '', count => 0 }, $class;
+	$self->{timer} = IPC::Run::timer($PostgreSQL::Test::Utils::timeout_default);
+	$self->{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $connstr ],
+		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
+		$self->{timer});
+	$self->{pid} = $self->query('SELECT pg_backend_pid()');
+	return $self;
+}
+
+# Process id of the backend.
+sub pid { return $_[0]{pid}; }
+
+# What came to standard error since it was asked for last.
+sub errors
+{
+	my ($self) = @_;
+	my $errors = $self->{err};
+	$self->{err} = '';
+	return $errors;
+}
+
+# Sends text to psql and does not wait for anything.
+sub send
+{
+	my ($self, $text) = @_;
+	$self->{in} .= $text;
+	$self->{run}->pump_nb while length $self->{in};
+	return;
+}
+
+# Waits for the end of all that was sent, and returns its output.
+sub finish
+{
+	my ($self) = @_;
+	my $mark = 'end of command ' . ++$self->{count};
+
+	$self->{timer}->start($PostgreSQL::Test::Utils::timeout_default);
+	$self->send("\n\\echo $mark\n");
+	until ($self->{out} =~ /^$mark$/m)
+	{
+		die "no answer: $self->{err}" if $self->{timer}->is_expired;
+		$self->{run}->pump;
+	}
+	$self->{timer}->reset;
+	my ($output) = $self->{out} =~ /\A(.*)^$mark$/ms;
+	$self->{out} = '';
+	chomp $output;
+	return $output;
+}
+
+sub query
+{
+	my ($self, $sql) = @_;
+	$self->send("$sql;\n");
+	return $self->finish;
+}
+
+# Ends psql; a statement that still runs must have been cancelled.
+sub quit
+{
+	my ($self) = @_;
+	$self->{in} .= "\\q\n";
+	$self->{run}->finish;
+	return;
+}
+
+1;
