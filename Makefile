@@ -53,7 +53,7 @@ include $(PGXS)
 # Objects depend on every header: the tree is small, a stale object is not.
 $(OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h $(srcdir)/src/*/*/*.h)
 
-.PHONY: check-preload install-test-drivers lint indent headerscheck
+.PHONY: check-preload check-drivers install-test-drivers lint indent headerscheck
 
 # t, f, or nothing when psql has said why it could not connect
 preloaded = $(shell PGHOST='$(PGHOST)' PGPORT='$(PGPORT)' PGUSER='$(PGUSER)' \
@@ -64,6 +64,16 @@ refuse_f = $(error pg_waitscope is not in shared_preload_libraries of the \
 refuse_ = $(error no server to check)
 check-preload:
 	@:$(refuse_$(preloaded))
+
+# A TAP test that names an extension of test/*/ is run if that is installed.
+drivers = $(basename $(notdir $(wildcard $(srcdir)/test/*/*.control)))
+absent = $(foreach d,$(drivers),$(if $(wildcard $(datadir)/extension/$(d).control),,$(d)))
+unready = $(if $(absent),$(shell cd $(srcdir) && grep -lw $(addprefix -e ,$(absent)) t/*.pl))
+PROVE_TESTS = $(filter-out $(unready),$(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/t/*.pl)))
+
+installcheck: check-drivers
+check-drivers:
+	@$(if $(unready),echo "Not run, as they need make install-test-drivers: $(unready)",:)
 
 install-test-drivers:
 	set -e; for m in $(wildcard $(srcdir)/test/*/Makefile); do \
