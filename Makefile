@@ -73,7 +73,7 @@ PROVE_TESTS = $(filter-out $(unready),$(patsubst $(srcdir)/%,%,$(wildcard $(srcd
 
 installcheck: check-drivers
 check-drivers:
-	@$(if $(unready),echo "Not run, as they need make install-test-drivers: $(unready)",:)
+	@$(if $(unready),echo "Not run without make install-test-drivers: $(unready)",:)
 
 install-test-drivers:
 	set -e; for m in $(wildcard $(srcdir)/test/*/Makefile); do \
