@@ -28,13 +28,12 @@
 
 #include "store/eventdict.h"
 #include "lock/fmlock.h"
-#include "port/compat.h"
+#include "port/wait_events.h"
 
 /* At most a quarter full, so that a search ends after a step or two. */
 #define INDEX_SLOTS (4 * WSC_MAX_EVENTS)
 #define INDEX_FREE 0			/* id of CPU, which has no code */
 
-#define WAIT_CLASS_MASK 0xFF000000
 #define WAIT_EVENT_MASK 0x0000FFFF
 
 typedef struct WscEventDict
@@ -203,7 +202,7 @@ name_locally(uint32 code, WscEventName *name)
 	}
 
 	/* The server's word for a tranche that this process did not register. */
-	if ((code & WAIT_CLASS_MASK) == PG_WAIT_LWLOCK && event != NULL &&
+	if (WSC_WAIT_CLASS(code) == PG_WAIT_LWLOCK && event != NULL &&
 		strcmp(event, "extension") == 0)
 	{
 		snprintf(stand_in, sizeof(stand_in), "extension:%u",

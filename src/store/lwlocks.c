@@ -18,9 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "store/lwlocks.h"
-#include "port/compat.h"
-
-#define WAIT_CLASS_MASK 0xFF000000
+#include "port/wait_events.h"
 
 /* Written by the sampler. */
 typedef struct LWLockRow
@@ -120,7 +118,7 @@ WscLWLocksAdd(const WscTick *tick, const WscSample *samples, int n)
 	{
 		const WscSample *sample = &samples[i];
 
-		if ((sample->wait_event_info & WAIT_CLASS_MASK) == PG_WAIT_LWLOCK)
+		if (WSC_WAIT_CLASS(sample->wait_event_info) == PG_WAIT_LWLOCK)
 			add_waiter(&lwlocks->rows[sample->event], sample->lwlock_mode,
 					   tick->weight_ns);
 	}

@@ -14,10 +14,14 @@
  * passes; a removal takes its own path back.  Unlike tombstones this leaves
  * nothing behind, however long entries come and go.
  *
- * A full table makes room by a clock hand: of the next few slots the live
- * entry with the fewest samples goes.  So what is seen often stays, and the
- * work of one insertion is bounded.  Evictions are counted; totals per event
- * are in the events store, which never evicts.
+ * A full table makes room by a clock hand: of the next slots the entry with
+ * the fewest samples goes, to the power of two.  So what is seen often stays,
+ * however many keys are seen once.  The ranks that this takes are bytes in an
+ * array of their own, of which the hand looks at one cache line, and at a few
+ * more if that has no entry of the lowest rank.  (The least of the 5 or so
+ * entries in 16 slots was tried: a flood of new keys had swept out all others
+ * before long.)  Evictions are counted; totals per event are in the events
+ * store, which never evicts.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,9 +38,8 @@
  */
 #define MAX_PATH 256
 
-/* Slots the hand looks at; further ones only if none of them was live. */
-#define HAND_STEPS 16
-#define MAX_HAND_STEPS 256
+#define HAND_SLOTS 64			/* ranks in a cache line */
+#define HAND_LINES 8			/* looked at for one eviction */
 
 #define DIMENSION_OFF 0xFF		/* backend_type when it is no dimension */
 
@@ -73,7 +76,7 @@ typedef struct WscProfile
 	ProfileHead head;
 	/* slots begin a cache line */
 	char		pad[PG_CACHE_LINE_SIZE - sizeof(ProfileHead)];
-	ProfileSlot slots[FLEXIBLE_ARRAY_MEMBER];
+	ProfileSlot slots[FLEXIBLE_ARRAY_MEMBER];	/* then a rank for each */
 } WscProfile;
 
 StaticAssertDecl(sizeof(ProfileSlot) == 64, "a slot is one cache line");
@@ -91,7 +94,7 @@ WscProfileSize(int max_entries)
 {
 	return MAXALIGN(add_size(offsetof(WscProfile, slots),
 							 mul_size((Size) slots_for(max_entries),
-									  sizeof(ProfileSlot))));
+									  sizeof(ProfileSlot) + 1)));
 }
 
 void
@@ -112,6 +115,16 @@ WscProfileAttach(void *mem, int max_entries, int dimensions, bool found)
 	pg_atomic_init_u64(&profile->head.evictions, 0);
 	for (i = 0; i < profile->head.nslots; i++)
 		pg_atomic_init_u32(&profile->slots[i].changes, 0);
+}
+
+/*
+ * The rank of a slot: 0 when it is free, else 1 + log2(samples), rounded down.
+ * Writer's own.
+ */
+static inline uint8 *
+rank_of(uint32 slot)
+{
+	return (uint8 *) &profile->slots[profile->head.nslots] + slot;
 }
 
 static void
@@ -183,9 +196,9 @@ find_entry(const WscProfileKey *key, uint32 home)
 }
 
 static void
-remove_entry(ProfileSlot *slot)
+remove_entry(uint32 last)
 {
-	uint32		last = (uint32) (slot - profile->slots);
+	ProfileSlot *slot = &profile->slots[last];
 	uint32		i;
 
 	for (i = home_slot(&slot->entry.key); i != last; i = next_slot(i))
@@ -193,6 +206,7 @@ remove_entry(ProfileSlot *slot)
 	WscBeginChange(&slot->changes);
 	slot->live = false;
 	WscEndChange(&slot->changes);
+	*rank_of(last) = 0;
 	pg_atomic_write_u32(&profile->head.nentries,
 						pg_atomic_read_u32(&profile->head.nentries) - 1);
 }
@@ -204,34 +218,42 @@ count_eviction(void)
 						pg_atomic_read_u64(&profile->head.evictions) + 1);
 }
 
-/* Moves the clock hand on to evict one entry.  False: it met none. */
-static bool
+/* Moves the clock hand on to evict one entry; there must be one. */
+static void
 evict_entry(void)
 {
-	ProfileSlot *victim = NULL;
-	int			steps;
+	uint32		nslots = (uint32) profile->head.nslots;
+	uint32		line_slots = Min(HAND_SLOTS, nslots);
+	uint32		victim = 0;
+	uint8		least = PG_UINT8_MAX;	/* rank - 1: beyond all when free */
+	int			lines;
 
-	for (steps = 0; steps < MAX_HAND_STEPS; steps++)
+	for (lines = 0; lines < HAND_LINES || least == PG_UINT8_MAX; lines++)
 	{
-		ProfileSlot *slot = &profile->slots[profile->head.hand];
+		uint32		first = profile->head.hand;
+		uint32		i;
 
-		if (steps >= HAND_STEPS && victim != NULL)
+		for (i = first; i < first + line_slots; i++)
+		{
+			uint8		rank = (uint8) (*rank_of(i) - 1);
+
+			if (rank < least)
+			{
+				least = rank;
+				victim = i;
+			}
+		}
+		profile->head.hand = (first + line_slots) & (nslots - 1);
+		if (least == 0)
 			break;
-		if (slot->live && (victim == NULL ||
-						   slot->entry.samples < victim->entry.samples))
-			victim = slot;
-		profile->head.hand = next_slot(profile->head.hand);
 	}
-	if (victim == NULL)
-		return false;
 	remove_entry(victim);
 	count_eviction();
-	return true;
 }
 
-/* The first free slot on the path of a key, or NULL if it is too far. */
-static ProfileSlot *
-find_free(uint32 home)
+/* The first free slot on the path of a key; false if it is too far. */
+static bool
+find_free(uint32 home, uint32 *found)
 {
 	uint32		i = home;
 	int			path;
@@ -239,41 +261,62 @@ find_free(uint32 home)
 	for (path = 0; path < MAX_PATH; path++)
 	{
 		if (!profile->slots[i].live)
-			return &profile->slots[i];
+		{
+			*found = i;
+			return true;
+		}
 		i = next_slot(i);
 	}
-	return NULL;
+	return false;
 }
 
-/* Adds an entry, with nothing counted yet.  NULL: no room was found. */
-static ProfileSlot *
-insert_entry(const WscProfileKey *key, uint32 home, TimestampTz now)
+/* Adds an entry with one sample, if there is a place for it. */
+static void
+insert_entry(const WscProfileKey *key, uint32 home, const WscTick *tick)
 {
 	ProfileSlot *slot;
 	uint32		last;
 	uint32		i;
 
 	if ((int) pg_atomic_read_u32(&profile->head.nentries) >=
-		profile->head.max_entries && !evict_entry())
-		return NULL;
-	slot = find_free(home);
-	if (slot == NULL)
-		return NULL;
+		profile->head.max_entries)
+		evict_entry();
+	if (!find_free(home, &last))
+	{
+		count_eviction();		/* of the newcomer */
+		return;
+	}
 
-	last = (uint32) (slot - profile->slots);
 	for (i = home; i != last; i = next_slot(i))
 		profile->slots[i].passed++;
+	slot = &profile->slots[last];
 	WscBeginChange(&slot->changes);
 	slot->live = true;
 	slot->entry.key = *key;
-	slot->entry.samples = 0;
-	slot->entry.time_ns = 0;
-	slot->entry.first_seen = now;
-	slot->entry.last_seen = now;
+	slot->entry.samples = 1;
+	slot->entry.time_ns = tick->weight_ns;
+	slot->entry.first_seen = tick->sampled_at;
+	slot->entry.last_seen = tick->sampled_at;
 	WscEndChange(&slot->changes);
+	*rank_of(last) = 1;
 	pg_atomic_write_u32(&profile->head.nentries,
 						pg_atomic_read_u32(&profile->head.nentries) + 1);
-	return slot;
+}
+
+static void
+count_sample(ProfileSlot *slot, const WscTick *tick)
+{
+	int64		samples = slot->entry.samples + 1;
+
+	WscBeginChange(&slot->changes);
+	slot->entry.samples = samples;
+	slot->entry.time_ns += tick->weight_ns;
+	slot->entry.last_seen = tick->sampled_at;
+	WscEndChange(&slot->changes);
+
+	/* A power of two is where the logarithm rises. */
+	if ((samples & (samples - 1)) == 0)
+		(*rank_of((uint32) (slot - profile->slots)))++;
 }
 
 static void
@@ -289,6 +332,7 @@ adopt_reset(void)
 		ProfileSlot *slot = &profile->slots[i];
 
 		slot->passed = 0;
+		*rank_of((uint32) i) = 0;
 		if (!slot->live)
 			continue;
 		WscBeginChange(&slot->changes);
@@ -320,18 +364,10 @@ WscProfileAdd(const WscTick *tick, const WscSample *samples, int n)
 		make_key(sample, &key);
 		home = home_slot(&key);
 		slot = find_entry(&key, home);
-		if (slot == NULL)
-			slot = insert_entry(&key, home, tick->sampled_at);
-		if (slot == NULL)
-		{
-			count_eviction();	/* of the newcomer */
-			continue;
-		}
-		WscBeginChange(&slot->changes);
-		slot->entry.samples++;
-		slot->entry.time_ns += tick->weight_ns;
-		slot->entry.last_seen = tick->sampled_at;
-		WscEndChange(&slot->changes);
+		if (slot != NULL)
+			count_sample(slot, tick);
+		else
+			insert_entry(&key, home, tick);
 	}
 }
 

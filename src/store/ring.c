@@ -358,7 +358,7 @@ WscRingInfo(WscStoreInfo *info)
 		info->entries = 0;
 		info->overwritten = 0;
 	}
-	else if (find_oldest(&oldest_ns))
+	else if (info->entries > 0 && find_oldest(&oldest_ns))
 		info->span_ns = (int64) pg_atomic_read_u64(&ring->newest_ns) -
 			oldest_ns;
 }

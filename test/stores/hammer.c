@@ -1,0 +1,528 @@
+/*-------------------------------------------------------------------------
+ *
+ * hammer.c
+ *	  Test driver for the stores: writers at full speed, readers that check.
+ *
+ * Every record that is written is a function of a number in it, so that a
+ * reader can tell a whole one from a mixture of two.  "torn" counts what is
+ * no such function, or stands under another tick than its own.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "funcapi.h"
+#include "miscadmin.h"
+
+#include "stores_test.h"
+#include "store/events.h"
+#include "store/lwlocks.h"
+#include "store/profile.h"
+#include "store/ring.h"
+
+SQL_FUNCTION(ring_write);
+SQL_FUNCTION(ring_read);
+SQL_FUNCTION(ring_read_parked);
+SQL_FUNCTION(ring_read_reset);
+SQL_FUNCTION(profile_write);
+SQL_FUNCTION(profile_read);
+SQL_FUNCTION(profile_at_rest);
+SQL_FUNCTION(profile_revisit);
+SQL_FUNCTION(totals_write);
+SQL_FUNCTION(totals_read);
+
+static WscSample samples[TEST_MAX_SAMPLES];
+
+/* What readers return. */
+typedef struct Findings
+{
+	int64		passes;
+	int64		checked;
+	int64		torn;
+} Findings;
+
+static Datum
+make_row(FunctionCallInfo fcinfo, Datum a, Datum b, Datum c)
+{
+	TupleDesc	desc;
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+
+	values[0] = a;
+	values[1] = b;
+	values[2] = c;
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type is not a row");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
+											 nulls));
+}
+
+static Datum
+report(FunctionCallInfo fcinfo, const Findings *found)
+{
+	return make_row(fcinfo, Int64GetDatum(found->passes),
+					Int64GetDatum(found->checked),
+					Int64GetDatum(found->torn));
+}
+
+static int
+check_tick_size(int n)
+{
+	if (n < 0 || n > TEST_MAX_SAMPLES)
+		elog(ERROR, "tick of %d samples", n);
+	return n;
+}
+
+/* Ring. */
+
+static void
+make_ring_sample(int64 seq, int64 tick, WscSample *sample)
+{
+	memset(sample, 0, sizeof(*sample));
+	sample->queryid = seq;
+	sample->pid = (int32) (mix((uint64) seq, 1) >> 1);
+	sample->leader_pid = (int32) (mix((uint64) seq, 2) >> 1);
+	sample->datid = mix((uint64) seq, 3);
+	sample->usesysid = mix((uint64) tick, 4);
+	sample->wait_event_info = mix((uint64) seq, 5);
+	sample->lock_datid = mix((uint64) seq, (uint64) tick);
+	sample->lock_relid = mix((uint64) seq, 6);
+	sample->event = (WscEventId) (seq % WSC_MAX_EVENTS);
+	sample->backend_type = (uint8) mix((uint64) seq, 7);
+	sample->lock_mode = (uint8) mix((uint64) seq, 8);
+	sample->flags = (uint8) mix((uint64) seq, 9);
+}
+
+/* Returns the time that the store took for it. */
+static double
+write_ring_tick(int n)
+{
+	WscTick		tick = {0};
+	instr_time	start;
+	int			i;
+
+	tick.sampled_at = control->next_tick++;
+	tick.mono_ns = tick.sampled_at * 1000;
+	tick.weight_ns = mix((uint64) tick.sampled_at, 10);
+	for (i = 0; i < n; i++)
+		make_ring_sample(control->next_seq++, tick.sampled_at, &samples[i]);
+	INSTR_TIME_SET_CURRENT(start);
+	WscRingAdd(&tick, samples, n);
+	return elapsed_ns(start);
+}
+
+/*
+ * ring_write(ms integer, per_tick integer, OUT ticks bigint,
+ * OUT ns_per_record float8): ms = 0: one tick
+ */
+Datum
+ring_write(PG_FUNCTION_ARGS)
+{
+	int			ms = PG_GETARG_INT32(0);
+	int			per_tick = check_tick_size(PG_GETARG_INT32(1));
+	int64		ticks = 0;
+	double		ns = 0;
+	instr_time	start;
+
+	attach_stores();
+	INSTR_TIME_SET_CURRENT(start);
+	while (ms > 0 ? !time_is_up(start, ms) : ticks == 0)
+	{
+		ns += write_ring_tick(per_tick);
+		ticks++;
+		pg_atomic_fetch_add_u64(&control->written, 1);
+	}
+	return make_row(fcinfo, Int64GetDatum(ticks),
+					Float8GetDatum(ns / (double) (ticks * (per_tick + 1))),
+					0);
+}
+
+static bool
+next_checked(WscRingReader *reader, int64 *last_seq, Findings *found)
+{
+	WscSample	sample;
+	WscSample	expected;
+	TimestampTz sampled_at;
+	int64		weight_ns;
+
+	if (!WscRingNext(reader, &sample, &sampled_at, &weight_ns))
+		return false;
+	make_ring_sample(sample.queryid, sampled_at, &expected);
+	found->checked++;
+	if (memcmp(&sample, &expected, sizeof(sample)) != 0 ||
+		weight_ns != mix((uint64) sampled_at, 10) ||
+		sample.queryid <= *last_seq)
+		found->torn++;
+	*last_seq = sample.queryid;
+	return true;
+}
+
+/*
+ * ring_read(ms integer, OUT passes bigint, OUT checked bigint,
+ * OUT torn bigint): passes over the whole ring, at least one
+ */
+Datum
+ring_read(PG_FUNCTION_ARGS)
+{
+	int			ms = PG_GETARG_INT32(0);
+	Findings	found = {0};
+	instr_time	start;
+
+	attach_stores();
+	INSTR_TIME_SET_CURRENT(start);
+	do
+	{
+		WscRingReader *reader = WscRingOpen();
+		int64		last_seq = 0;
+
+		while (next_checked(reader, &last_seq, &found))
+			;
+		pfree(reader);
+		found.passes++;
+	} while (!time_is_up(start, ms));
+	return report(fcinfo, &found);
+}
+
+/*
+ * ring_read_parked(OUT ...): one pass that stops its own process after the
+ * first sample; whoever wants to see the rest sends SIGCONT
+ */
+Datum
+ring_read_parked(PG_FUNCTION_ARGS)
+{
+	Findings	found = {0};
+	WscRingReader *reader;
+	int64		last_seq = 0;
+
+	attach_stores();
+	reader = WscRingOpen();
+	if (!next_checked(reader, &last_seq, &found))
+		elog(ERROR, "the ring is empty");
+	pg_atomic_write_u32(&control->parked, (uint32) MyProcPid);
+	raise(SIGSTOP);
+	while (next_checked(reader, &last_seq, &found))
+		;
+	found.passes = 1;
+	return report(fcinfo, &found);
+}
+
+/*
+ * ring_read_reset(OUT before bigint, OUT pending bigint, OUT after bigint):
+ * samples got by readers opened before a reset, between reset and adoption,
+ * and after the adoption by a tick of one sample; each reads after it
+ */
+Datum
+ring_read_reset(PG_FUNCTION_ARGS)
+{
+	WscRingReader *readers[3];
+	int64		got[3];
+	int			i;
+
+	attach_stores();
+	readers[0] = WscRingOpen();
+	WscRingReset(1);
+	readers[1] = WscRingOpen();
+	write_ring_tick(1);
+	readers[2] = WscRingOpen();
+	for (i = 0; i < 3; i++)
+	{
+		Findings	found = {0};
+		int64		last_seq = 0;
+
+		while (next_checked(readers[i], &last_seq, &found))
+			;
+		got[i] = found.checked;
+	}
+	return make_row(fcinfo, Int64GetDatum(got[0]), Int64GetDatum(got[1]),
+					Int64GetDatum(got[2]));
+}
+
+/* Profile. */
+
+static void
+make_profile_sample(int64 number, WscSample *sample)
+{
+	memset(sample, 0, sizeof(*sample));
+	sample->queryid = number;
+	sample->datid = mix((uint64) number, 1);
+	sample->usesysid = mix((uint64) number, 2);
+	sample->event = (WscEventId) (number % WSC_MAX_EVENTS);
+	sample->backend_type = (uint8) (number % 7);
+	sample->state_class = WSC_FOREGROUND;
+}
+
+/*
+ * profile_write(ms integer, keys integer, per_tick integer,
+ * OUT samples bigint, OUT ns_per_update float8): keys at random; ms = 0:
+ * every key once, in order.  The time is that of the updates alone.
+ */
+Datum
+profile_write(PG_FUNCTION_ARGS)
+{
+	int			ms = PG_GETARG_INT32(0);
+	uint64		keys = (uint64) PG_GETARG_INT32(1);
+	int			per_tick = check_tick_size(PG_GETARG_INT32(2));
+	int64		written = 0;
+	double		ns = 0;
+	instr_time	start;
+	instr_time	tick_start;
+	WscTick		tick = {0};
+
+	attach_stores();
+	tick.weight_ns = TEST_WEIGHT_NS;
+	INSTR_TIME_SET_CURRENT(start);
+	while (ms > 0 ? !time_is_up(start, ms) : written < (int64) keys)
+	{
+		int			n = per_tick;
+		int			i;
+
+		if (ms == 0)
+			n = (int) Min((int64) n, (int64) keys - written);
+		tick.sampled_at = control->next_tick++;
+		for (i = 0; i < n; i++)
+		{
+			uint64		number = (uint64) written++;
+
+			if (ms > 0)
+				number = mix((uint64) control->next_seq++, 11);
+			make_profile_sample((int64) (number % keys) + 1, &samples[i]);
+		}
+		INSTR_TIME_SET_CURRENT(tick_start);
+		WscProfileAdd(&tick, samples, n);
+		ns += elapsed_ns(tick_start);
+		pg_atomic_fetch_add_u64(&control->written, 1);
+	}
+	return make_row(fcinfo, Int64GetDatum(written),
+					Float8GetDatum(ns / (double) Max(written, 1)), 0);
+}
+
+static bool
+profile_entry_whole(const WscProfileEntry *entry)
+{
+	WscSample	expected;
+
+	make_profile_sample(entry->key.queryid, &expected);
+	return entry->key.datid == expected.datid &&
+		entry->key.usesysid == expected.usesysid &&
+		entry->key.event == expected.event &&
+		entry->key.backend_type == expected.backend_type &&
+		entry->samples > 0 &&
+		entry->time_ns == entry->samples * TEST_WEIGHT_NS &&
+		entry->first_seen <= entry->last_seen;
+}
+
+/* profile_read(ms integer, OUT ...): passes over all slots, at least one */
+Datum
+profile_read(PG_FUNCTION_ARGS)
+{
+	int			ms = PG_GETARG_INT32(0);
+	Findings	found = {0};
+	instr_time	start;
+
+	attach_stores();
+	INSTR_TIME_SET_CURRENT(start);
+	do
+	{
+		int			i;
+
+		for (i = 0; i < WscProfileSlots(); i++)
+		{
+			WscProfileEntry entry;
+
+			if (!WscProfileRead(i, &entry))
+				continue;
+			found.checked++;
+			if (!profile_entry_whole(&entry))
+				found.torn++;
+		}
+		found.passes++;
+	} while (!time_is_up(start, ms));
+	return report(fcinfo, &found);
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* All query ids in the profile, which must be at rest. */
+static int
+collect_queryids(int64 *queryids, int64 *sum)
+{
+	int			n = 0;
+	int			i;
+
+	*sum = 0;
+	for (i = 0; i < WscProfileSlots(); i++)
+	{
+		WscProfileEntry entry;
+
+		if (!WscProfileRead(i, &entry))
+			continue;
+		queryids[n++] = entry.key.queryid;
+		*sum += entry.samples;
+	}
+	return n;
+}
+
+/*
+ * profile_at_rest(OUT entries bigint, OUT keys bigint, OUT samples bigint):
+ * two entries with one key are one too many
+ */
+Datum
+profile_at_rest(PG_FUNCTION_ARGS)
+{
+	int64	   *queryids;
+	int64		sum;
+	int64		keys = 0;
+	int			n;
+	int			i;
+
+	attach_stores();
+	queryids = palloc((Size) WscProfileSlots() * sizeof(int64));
+	n = collect_queryids(queryids, &sum);
+	qsort(queryids, (size_t) n, sizeof(int64), compare_numbers);
+	for (i = 0; i < n; i++)
+	{
+		if (i == 0 || queryids[i] != queryids[i - 1])
+			keys++;
+	}
+	return make_row(fcinfo, Int64GetDatum(n), Int64GetDatum(keys),
+					Int64GetDatum(sum));
+}
+
+/*
+ * profile_revisit() bigint: adds a sample to every entry there is; how many
+ * evictions that caused (none, if all entries are found again)
+ */
+Datum
+profile_revisit(PG_FUNCTION_ARGS)
+{
+	WscStoreInfo before;
+	WscStoreInfo after;
+	WscTick		tick = {0};
+	int64	   *queryids;
+	int64		sum;
+	int			n;
+	int			i;
+
+	attach_stores();
+	queryids = palloc((Size) WscProfileSlots() * sizeof(int64));
+	n = collect_queryids(queryids, &sum);
+	tick.weight_ns = TEST_WEIGHT_NS;
+	tick.sampled_at = control->next_tick++;
+	WscProfileInfo(&before);
+	for (i = 0; i < n; i++)
+	{
+		make_profile_sample(queryids[i], &samples[0]);
+		WscProfileAdd(&tick, samples, 1);
+	}
+	WscProfileInfo(&after);
+	PG_RETURN_INT64(after.evictions - before.evictions);
+}
+
+/* Events and LWLocks: rows that are never removed. */
+
+/*
+ * totals_write(ms integer, events integer, OUT samples bigint): both stores,
+ * 100 samples a tick of that many events at random
+ */
+Datum
+totals_write(PG_FUNCTION_ARGS)
+{
+	int			ms = PG_GETARG_INT32(0);
+	uint32		nevents = (uint32) PG_GETARG_INT32(1);
+	int64		written = 0;
+	instr_time	start;
+	WscTick		tick = {0};
+
+	attach_stores();
+	tick.weight_ns = TEST_WEIGHT_NS;
+	INSTR_TIME_SET_CURRENT(start);
+	while (!time_is_up(start, ms))
+	{
+		int			i;
+
+		tick.mono_ns += 1000000;
+		for (i = 0; i < 100; i++)
+		{
+			uint32		random = mix((uint64) control->next_seq++, 12);
+			WscSample  *sample = &samples[i];
+
+			memset(sample, 0, sizeof(*sample));
+			sample->event = (WscEventId) (random % nevents);
+			sample->wait_event_info = PG_WAIT_LWLOCK;
+			sample->lwlock_mode = (uint8) (1 + (random >> 16) % 3);
+			sample->state_class =
+				(random >> 20) % 2 ? WSC_FOREGROUND : WSC_BACKGROUND;
+		}
+		WscEventsAdd(&tick, samples, 100);
+		WscLWLocksAdd(&tick, samples, 100);
+		written += 100;
+		pg_atomic_fetch_add_u64(&control->written, 1);
+	}
+	PG_RETURN_INT64(written);
+}
+
+static bool
+totals_whole(const WscEventTotals *totals)
+{
+	return totals->time_ns == totals->samples * TEST_WEIGHT_NS &&
+		totals->background_time_ns ==
+		totals->background_samples * TEST_WEIGHT_NS;
+}
+
+static bool
+lwlock_totals_whole(const WscLWLockTotals *totals)
+{
+	return totals->time_ns == totals->samples * TEST_WEIGHT_NS &&
+		totals->samples == totals->shared_samples +
+		totals->exclusive_samples + totals->until_free_samples &&
+		totals->samples == totals->waiter_sum &&
+		totals->waiting_ticks <= totals->waiter_sum &&
+		totals->max_waiters >= 1 && totals->max_waiters <= 100;
+}
+
+/*
+ * totals_read(ms integer, OUT passes bigint, OUT samples bigint,
+ * OUT torn bigint): samples of the last pass over the events, both kinds
+ */
+Datum
+totals_read(PG_FUNCTION_ARGS)
+{
+	int			ms = PG_GETARG_INT32(0);
+	Findings	found = {0};
+	instr_time	start;
+
+	attach_stores();
+	INSTR_TIME_SET_CURRENT(start);
+	do
+	{
+		int			i;
+
+		found.checked = 0;
+		for (i = 0; i < WSC_MAX_EVENTS; i++)
+		{
+			WscEventTotals totals;
+			WscLWLockTotals lwlock;
+
+			if (WscEventsRead((WscEventId) i, &totals))
+			{
+				found.checked += totals.samples + totals.background_samples;
+				if (!totals_whole(&totals))
+					found.torn++;
+			}
+			if (WscLWLocksRead((WscEventId) i, &lwlock) &&
+				!lwlock_totals_whole(&lwlock))
+				found.torn++;
+		}
+		found.passes++;
+	} while (!time_is_up(start, ms));
+	return report(fcinfo, &found);
+}
