@@ -95,16 +95,17 @@ WscScannerDelay(const WscScanner *scanner)
 	return scanner->visited == NULL ? 1 : SWEEP_TICKS;
 }
 
-/* lwWaitMode is only meaningful while lwWaiting is set. */
+/*
+ * A process sets lwWaitMode before it reports the wait, and does not change
+ * it before the wait has ended; so it belongs to the event, also while the
+ * process has been woken (lwWaiting is clear then) but got no CPU yet, which
+ * was every fifth sample when tried.
+ */
 static void
 read_lwlock_wait(const volatile PGPROC *proc, WscSample *sample)
 {
-	uint8		mode;
+	uint8		mode = proc->lwWaitMode;
 
-	if (proc->lwWaiting == 0)
-		return;
-	pg_read_barrier();
-	mode = proc->lwWaitMode;
 	if (mode == LW_EXCLUSIVE)
 		sample->lwlock_mode = WSC_LWLOCK_EXCLUSIVE;
 	else if (mode == LW_SHARED)
