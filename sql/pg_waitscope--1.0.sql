@@ -389,7 +389,7 @@ COMMENT ON COLUMN pg_waitscope_lwlocks.shared_samples IS
 COMMENT ON COLUMN pg_waitscope_lwlocks.exclusive_samples IS
 'Of the samples, those waiting for exclusive mode. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_lwlocks.until_free_samples IS
-'Of the samples, those waiting only until the lock is free.. Never NULL.';
+'Of the samples, those waiting only until the lock is free. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_lwlocks.waiting_ticks IS
 'At how many instants sampled at least one process was waiting. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_lwlocks.waiter_sum IS
