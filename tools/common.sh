@@ -78,10 +78,10 @@ make_scratch()
 # Nothing of the caller's environment but what a terminal needs.
 as_user()
 {
-	"${drop[@]}" env -i -C "$scratch/src" "PATH=$bindir:/usr/local/bin:/usr/bin:/bin" \
-		"HOME=$scratch" LC_ALL=C.UTF-8 "TERM=${TERM:-dumb}" \
-		"PG_CONFIG=$pg_config" "PGHOST=$scratch" "PGPORT=5432" "PGUSER=postgres" \
-		"PGDATABASE=postgres" PSQL_PAGER= PAGER=cat "$@"
+	"${drop[@]}" env -i -C "$scratch/src" "TERM=${TERM:-dumb}" LC_ALL=C.UTF-8 \
+		"PATH=$bindir:/usr/local/bin:/usr/bin:/bin" "HOME=$scratch" PAGER=cat \
+		"PG_CONFIG=$pg_config" "PGHOST=$scratch" PGPORT=5432 PGUSER=postgres \
+		PGDATABASE=postgres PGCTLTIMEOUT=300 "$@"
 }
 
 # start_server SETTING...: a server in $scratch/data, on a socket in $scratch
