@@ -28,8 +28,7 @@
  *	   entry off the list; if a waker was faster, set RELEASE_OK in its
  *	   place and consume its wakeup.
  *	5. Sleep on our semaphore until a waker has cleared "waiting".
- *	6. Set RELEASE_OK, then go to 1.  In this order: who acquires in between
- *	   and makes our attempt fail finds it set when it releases.
+ *	6. Set RELEASE_OK: the outstanding wake has come to its end.  Go to 1.
  *	7. Post back the wakeups that were not ours.  The semaphore is the
  *	   process's only one; LWLocks and group commit wait on it as well.
  *
@@ -147,8 +146,8 @@ static int	num_held = 0;
 static int	max_held = 0;
 
 /* Where this process counts its gets; nobody reads those of no process. */
-static pg_atomic_uint64 uncounted[LOCKSTAT_MAX_LOCKS * FMLOCK_NUM_MODES];
-static pg_atomic_uint64 *gets = uncounted;
+static LockStatProc uncounted;
+static LockStatProc *counted = &uncounted;
 
 static FmLockWaiter *
 waiter_of(int procno)
@@ -191,7 +190,7 @@ release_at_exit(int code, Datum arg)
 	FmLockReleaseAll();
 
 	/* Our slot will soon be another process's; what is left to run is short. */
-	gets = uncounted;
+	counted = &uncounted;
 }
 
 static void
@@ -225,7 +224,7 @@ prepare_to_hold(void)
 	RegisterXactCallback(release_at_abort, NULL);
 	RegisterSubXactCallback(release_at_subabort, NULL);
 	on_shmem_exit(release_at_exit, (Datum) 0);
-	gets = LockStatGets(WscMyProcNumber());
+	counted = LockStatProcOf(WscMyProcNumber());
 	max_held = FMLOCK_MAX_HELD;
 }
 
@@ -426,12 +425,12 @@ static HeldLock *
 remember_lock(FmLock *lock, FmLockMode mode)
 {
 	HeldLock   *entry = &held[num_held++];
-	pg_atomic_uint64 *count = &gets[lock->id * FMLOCK_NUM_MODES + mode];
+	pg_atomic_uint64 *gets = &counted->gets[lock->id][mode];
 
 	entry->lock = lock;
 	entry->mode = mode;
 	entry->contended = false;
-	pg_atomic_write_u64(count, pg_atomic_read_u64(count) + 1);
+	pg_atomic_write_u64(gets, pg_atomic_read_u64(gets) + 1);
 	return entry;
 }
 
@@ -577,7 +576,7 @@ FmLockReleaseAll(void)
 }
 
 bool
-FmLockHeldByMe(FmLock *lock)
+FmLockHeldByMe(const FmLock *lock)
 {
 	for (int i = 0; i < num_held; i++)
 	{

@@ -55,6 +55,6 @@ extern void FmLockRelease(FmLock *lock);
 /* For error blocks of own workers; elsewhere done at abort and exit. */
 extern void FmLockReleaseAll(void);
 
-extern bool FmLockHeldByMe(FmLock *lock);
+extern bool FmLockHeldByMe(const FmLock *lock);
 
 #endif							/* FMLOCK_H */

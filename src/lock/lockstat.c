@@ -34,7 +34,6 @@
 
 #define LOCKSTAT_NO_ENTRY (-1)
 
-/* A whole number of cache lines, and so is each process's set of gets. */
 typedef struct LockStatLine
 {
 	pg_atomic_uint64 gets_base; /* resets: gets of all processes then */
@@ -48,6 +47,8 @@ typedef struct LockStatLine
 
 StaticAssertDecl(sizeof(LockStatLine) % PG_CACHE_LINE_SIZE == 0,
 				 "counters of two locks must not share a cache line");
+StaticAssertDecl(sizeof(LockStatProc) % PG_CACHE_LINE_SIZE == 0,
+				 "counters of two processes must not share a cache line");
 
 typedef struct LockStatEntry
 {
@@ -65,10 +66,8 @@ typedef struct LockStatShared
 	pg_atomic_uint64 reset_at;	/* TimestampTz */
 } LockStatShared;
 
-#define LOCKSTAT_GETS (LOCKSTAT_MAX_LOCKS * FMLOCK_NUM_MODES)
-
 static LockStatShared *shared;
-static pg_atomic_uint64 *all_gets;	/* of process 0, of process 1, ... */
+static LockStatProc *procs;
 static int	num_procs;
 
 static Size
@@ -81,7 +80,7 @@ Size
 LockStatShmemSize(int nprocs)
 {
 	return add_size(shared_size(),
-					mul_size((Size) nprocs, LOCKSTAT_GETS * sizeof(uint64)));
+					mul_size((Size) nprocs, sizeof(LockStatProc)));
 }
 
 static void
@@ -101,7 +100,7 @@ void
 LockStatShmemAttach(void *mem, int nprocs, bool found)
 {
 	shared = (LockStatShared *) mem;
-	all_gets = (pg_atomic_uint64 *) ((char *) mem + shared_size());
+	procs = (LockStatProc *) ((char *) mem + shared_size());
 	num_procs = nprocs;
 
 	if (found)
@@ -113,13 +112,15 @@ LockStatShmemAttach(void *mem, int nprocs, bool found)
 		return;
 	}
 
-	for (int i = 0; i < LOCKSTAT_MAX_LOCKS; i++)
+	for (int lock = 0; lock < LOCKSTAT_MAX_LOCKS; lock++)
 	{
 		for (int mode = 0; mode < FMLOCK_NUM_MODES; mode++)
-			init_line(&shared->lines[i][mode]);
+		{
+			init_line(&shared->lines[lock][mode]);
+			for (int procno = 0; procno < nprocs; procno++)
+				pg_atomic_init_u64(&procs[procno].gets[lock][mode], 0);
+		}
 	}
-	for (int i = 0; i < nprocs * LOCKSTAT_GETS; i++)
-		pg_atomic_init_u64(&all_gets[i], 0);
 	shared->count = 0;
 	pg_atomic_init_u64(&shared->reset_at, (uint64) GetCurrentTimestamp());
 	FmLockInit(&shared->lock.lock, "pg_waitscope_lock_registry");
@@ -202,10 +203,10 @@ LockStatWaitEvent(int lock)
 	return PG_WAIT_LWLOCK | (uint32) shared->entries[lock].tranche;
 }
 
-pg_atomic_uint64 *
-LockStatGets(int procno)
+LockStatProc *
+LockStatProcOf(int procno)
 {
-	return &all_gets[procno * LOCKSTAT_GETS];
+	return &procs[procno];
 }
 
 static void
@@ -213,8 +214,11 @@ raise_to(pg_atomic_uint64 *max, uint64 value)
 {
 	uint64		old = pg_atomic_read_u64(max);
 
-	while (old < value && !pg_atomic_compare_exchange_u64(max, &old, value))
-		continue;
+	while (old < value)
+	{
+		if (pg_atomic_compare_exchange_u64(max, &old, value))
+			break;
+	}
 }
 
 static int
@@ -256,8 +260,7 @@ sum_gets(int lock, FmLockMode mode)
 	uint64		sum = 0;
 
 	for (int procno = 0; procno < num_procs; procno++)
-		sum += pg_atomic_read_u64(LockStatGets(procno) +
-								  lock * FMLOCK_NUM_MODES + mode);
+		sum += pg_atomic_read_u64(&procs[procno].gets[lock][mode]);
 	return sum;
 }
 

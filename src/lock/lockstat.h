@@ -76,6 +76,12 @@ typedef struct LockStatMiss
 	int64		wait_ns;
 } LockStatMiss;
 
+/* The gets of one process, whole cache lines.  Only the process writes. */
+typedef struct LockStatProc
+{
+	pg_atomic_uint64 gets[LOCKSTAT_MAX_LOCKS][FMLOCK_NUM_MODES];
+} LockStatProc;
+
 extern Size LockStatShmemSize(int nprocs);
 extern void LockStatShmemAttach(void *mem, int nprocs, bool found);
 
@@ -85,11 +91,7 @@ extern int	LockStatRegister(const char *name);
 /* What a process that sleeps for the lock reports as its wait event. */
 extern uint32 LockStatWaitEvent(int lock);
 
-/*
- * The counters of gets that belong to a process: that of a lock and a mode
- * is number lock * FMLOCK_NUM_MODES + mode.  Only the process writes them.
- */
-extern pg_atomic_uint64 *LockStatGets(int procno);
+extern LockStatProc *LockStatProcOf(int procno);
 
 extern void LockStatCountMiss(int lock, FmLockMode mode,
 							  const LockStatMiss *miss);

@@ -11,6 +11,8 @@
 #ifndef WSC_FETCH_MASK_ADD_GENERIC_H
 #define WSC_FETCH_MASK_ADD_GENERIC_H
 
+#include "port/atomics.h"
+
 /*
  * Order when added: the server promises a full barrier of its compare-and-
  * swap; what all its implementations have, and all we need, is acquire.

@@ -13,6 +13,8 @@
 #ifndef WSC_FETCH_MASK_ADD_X86_H
 #define WSC_FETCH_MASK_ADD_X86_H
 
+#include "port/atomics.h"
+
 #define WSC_NATIVE_FETCH_MASK_ADD
 
 /* Order when added: acquire; when refused: none. */
