@@ -55,6 +55,11 @@
 #define ROLE_PG_READ_ALL_STATS DEFAULT_ROLE_READ_ALL_STATS
 #endif
 
+/* 19 has a cast for it.  Gone with 18. */
+#ifndef PG_SIG_IGN
+#define PG_SIG_IGN SIG_IGN
+#endif
+
 /* Query ids of running statements exist from 14 on. */
 static inline void
 WscEnableQueryId(void)

@@ -28,6 +28,7 @@
 #include "postgres.h"
 
 #include "port/pg_bitutils.h"
+#include "storage/shmem.h"
 #include "utils/timestamp.h"
 
 #include "store/profile.h"

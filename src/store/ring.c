@@ -29,6 +29,7 @@
  */
 #include "postgres.h"
 
+#include "storage/shmem.h"
 #include "utils/timestamp.h"
 
 #include "store/ring.h"
