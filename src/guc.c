@@ -83,7 +83,8 @@ check_profile_by(char **newval, void **extra, GucSource source)
 		if (bit == 0)
 		{
 			GUC_check_errdetail("Unrecognized dimension: \"%s\".", word);
-			GUC_check_errhint("Known dimensions are backend_type, database, user, query, pid.");
+			GUC_check_errhint("Known dimensions are backend_type, database, "
+							  "user, query, pid.");
 			return false;
 		}
 		*bits |= bit;
@@ -126,7 +127,8 @@ define_start_settings(void)
 	 * time; a million entries take about 200 MB.
 	 */
 	DefineCustomIntVariable("pg_waitscope.profile_max",
-							"Sets the maximum number of entries of the profile.",
+							"Sets the maximum number of entries of "
+							"the profile.",
 							NULL,
 							&wsc_profile_max,
 							5000,
@@ -139,8 +141,10 @@ define_start_settings(void)
 							NULL);
 
 	DefineCustomStringVariable("pg_waitscope.profile_by",
-							   "Sets the dimensions of the profile besides the wait event.",
-							   "List of: backend_type, database, user, query, pid.",
+							   "Sets the dimensions of the profile "
+							   "besides the wait event.",
+							   "List of: backend_type, database, user, "
+							   "query, pid.",
 							   &profile_by_string,
 							   "backend_type, database, user, query",
 							   PGC_POSTMASTER,
@@ -150,8 +154,10 @@ define_start_settings(void)
 							   NULL);
 
 	DefineCustomBoolVariable("pg_waitscope.track_queries",
-							 "Sets whether the server is asked to compute query identifiers.",
-							 "Has no effect if compute_query_id is off, or before PostgreSQL 14.",
+							 "Sets whether the server is asked to compute "
+							 "query identifiers.",
+							 "Has no effect if compute_query_id is off, or "
+							 "before PostgreSQL 14.",
 							 &wsc_track_queries,
 							 true,
 							 PGC_POSTMASTER,
@@ -194,8 +200,10 @@ define_reload_settings(void)
 							 NULL);
 
 	DefineCustomBoolVariable("pg_waitscope.jitter",
-							 "Sets whether the instant of each sample is random within its period.",
-							 "Off is for tests: periodic samples are wrong for anything in step with them.",
+							 "Sets whether the instant of each sample is "
+							 "random within its period.",
+							 "Off is for tests: periodic samples are wrong "
+							 "for anything in step with them.",
 							 &wsc_jitter,
 							 true,
 							 PGC_SIGHUP,
@@ -206,7 +214,8 @@ define_reload_settings(void)
 
 	/* The upper bound is that of sample_period. */
 	DefineCustomIntVariable("pg_waitscope.history_period",
-							"Sets the time between two samples kept in the history.",
+							"Sets the time between two samples kept in "
+							"the history.",
 							"A value below sample_period keeps every sample.",
 							&wsc_history_period,
 							100,
@@ -219,7 +228,8 @@ define_reload_settings(void)
 							NULL);
 
 	DefineCustomBoolVariable("pg_waitscope.track_idle",
-							 "Sets whether the history also keeps idle processes.",
+							 "Sets whether the history also keeps idle "
+							 "processes.",
 							 NULL,
 							 &wsc_track_idle,
 							 false,

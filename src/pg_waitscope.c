@@ -37,7 +37,8 @@ refuse_second_copy(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("another copy of pg_waitscope is already loaded"),
-				 errhint("Use one path for the library in \"shared_preload_libraries\" and in SQL.")));
+				 errhint("Use one path for the library in "
+						 "\"shared_preload_libraries\" and in SQL.")));
 	*mark = (void *) _PG_init;
 }
 

@@ -26,12 +26,12 @@
 #include "storage/ipc.h"
 #include "utils/timestamp.h"
 
+#include "sampler.h"
 #include "guc.h"
 #include "port/compat.h"
 #include "port/timer.h"
 #include "sample/grid.h"
 #include "sample/scan.h"
-#include "sampler.h"
 #include "store/eventdict.h"
 #include "store/events.h"
 #include "store/lwlocks.h"
@@ -137,8 +137,9 @@ apply_settings(Sampler *sampler)
 {
 	int64		period_ns = (int64) rint(wsc_sample_period * 1000000.0);
 	int64		history_ns = (int64) wsc_history_period * 1000000;
-	int64		history_cells = Max((history_ns + period_ns / 2) / period_ns, 1);
+	int64		history_cells;
 
+	history_cells = Max((history_ns + period_ns / 2) / period_ns, 1);
 	if (!sampler->sampling ||
 		sampler->grid.period_ns != period_ns ||
 		sampler->grid.jitter != wsc_jitter)

@@ -17,12 +17,12 @@
 
 #include "utils/timestamp.h"
 
+#include "shmem.h"
 #include "guc.h"
 #include "lock/fmlock.h"
 #include "lock/lockstat.h"
 #include "port/shmem_compat.h"
 #include "sampler.h"
-#include "shmem.h"
 #include "store/eventdict.h"
 #include "store/events.h"
 #include "store/lwlocks.h"
@@ -44,8 +44,8 @@ static WscControl *control;
 static int64
 ring_slots(void)
 {
-	int64		wanted = (int64) wsc_history_size * 1024 /
-		(int64) sizeof(WscSample);
+	int64		slot_size = sizeof(WscSample);
+	int64		wanted = (int64) wsc_history_size * 1024 / slot_size;
 	int64		least = 4 * ((int64) WscMaxProcs() + 1);
 
 	return Max(wanted, least);
@@ -160,6 +160,7 @@ available_memory(void)
 static void
 check_total_size(Size total)
 {
+	const Size	mega = 1024 * 1024;
 	bool		ring = ring_size() >= profile_size();
 	uint64		memory = available_memory();
 
@@ -167,11 +168,12 @@ check_total_size(Size total)
 		return;
 	ereport(FATAL,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("pg_waitscope needs more shared memory than this machine has"),
-			 errdetail("The settings ask for %zu MB, available are " UINT64_FORMAT " MB.",
-					   total / (1024 * 1024), memory / (1024 * 1024)),
-			 errhint("Reduce \"%s\".",
-					 ring ? "pg_waitscope.history_size" : "pg_waitscope.profile_max")));
+			 errmsg("pg_waitscope needs more shared memory than this machine "
+					"has"),
+			 errdetail("The settings ask for %zu MB, available are "
+					   UINT64_FORMAT " MB.", total / mega, memory / mega),
+			 errhint("Reduce \"%s\".", ring ? "pg_waitscope.history_size" :
+					 "pg_waitscope.profile_max")));
 }
 
 static void

@@ -88,11 +88,13 @@ wsc_test_classify(PG_FUNCTION_ARGS)
 	WscProcKind kind = find_kind(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	BackendState state = STATE_UNDEFINED;
 	uint32		event = 0;
+	WscStateClass class;
 
 	if (!PG_ARGISNULL(1))
 		state = find_state(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	if (!PG_ARGISNULL(2))
 		event = find_event(text_to_cstring(PG_GETARG_TEXT_PP(2)),
 						   text_to_cstring(PG_GETARG_TEXT_PP(3)));
-	PG_RETURN_TEXT_P(cstring_to_text(WscStateClassName(WscClassify(kind, state, event))));
+	class = WscClassify(kind, state, event);
+	PG_RETURN_TEXT_P(cstring_to_text(WscStateClassName(class)));
 }
