@@ -81,7 +81,7 @@ put_client_addr(WscRows *rows, const SockAddr *addr)
 	int			family = addr->addr.ss_family;
 
 	if ((family != AF_INET && family != AF_INET6) ||
-		pg_getnameinfo_all(&addr->addr, addr->salen, host, sizeof(host),
+		pg_getnameinfo_all(&addr->addr, (int) addr->salen, host, sizeof(host),
 						   NULL, 0, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 	{
 		WscPutNull(rows);
@@ -93,9 +93,9 @@ put_client_addr(WscRows *rows, const SockAddr *addr)
 
 /* Texts are never empty: an empty one says as little as NULL. */
 static void
-put_text_or_null(WscRows *rows, const char *text)
+put_text_or_null(WscRows *rows, const char *value)
 {
-	WscPutText(rows, text !=NULL && text[0] != '\0' ? text : NULL);
+	WscPutText(rows, value != NULL && value[0] != '\0' ? value : NULL);
 }
 
 static void
@@ -136,17 +136,17 @@ static void
 put_process(WscRows *rows, const Process *process)
 {
 	const WscSample *sample = &process->sample;
-	const WscStatusText *text = process->have_text ? &process->text : NULL;
-	char	   *query = text ? pgstat_clip_activity(text->query) : NULL;
+	const WscStatusText *copy = process->have_text ? &process->text : NULL;
+	char	   *query = copy ? pgstat_clip_activity(copy->query) : NULL;
 
 	WscPutInt32(rows, sample->pid);
 	WscPutInt32OrNull(rows, sample->leader_pid);
 	WscPutText(rows, find_backend_type(sample));
 	WscPutOidOrNull(rows, sample->datid);
 	WscPutOidOrNull(rows, sample->usesysid);
-	put_text_or_null(rows, text ? text->application_name : NULL);
-	if (text)
-		put_client_addr(rows, &text->client_addr);
+	put_text_or_null(rows, copy ? copy->application_name : NULL);
+	if (copy)
+		put_client_addr(rows, &copy->client_addr);
 	else
 		WscPutNull(rows);
 	WscPutText(rows, WscStateName((BackendState) process->detail.state));

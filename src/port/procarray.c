@@ -47,25 +47,25 @@ find_slot_of_link(const void *link)
 static const void *
 read_list_head(int list)
 {
-	dlist_head *heads[WSC_NUM_FREE_LISTS];
+	volatile dlist_head *heads[WSC_NUM_FREE_LISTS];
 
 	heads[0] = &ProcGlobal->freeProcs;
 	heads[1] = &ProcGlobal->autovacFreeProcs;
 	heads[2] = &ProcGlobal->bgworkerFreeProcs;
 	heads[3] = &ProcGlobal->walsenderFreeProcs;
-	return *(dlist_node *volatile *) &heads[list]->head.next;
+	return heads[list]->head.next;
 }
 
 static const void *
 read_next_link(int slot)
 {
-#if PG_VERSION_NUM >= 190000
-	dlist_node *link = &WscSlot(slot)->freeProcsLink;
-#else
-	dlist_node *link = &WscSlot(slot)->links;
-#endif
+	volatile PGPROC *proc = WscSlot(slot);
 
-	return *(dlist_node *volatile *) &link->next;
+#if PG_VERSION_NUM >= 190000
+	return proc->freeProcsLink.next;
+#else
+	return proc->links.next;
+#endif
 }
 
 #else
@@ -73,19 +73,21 @@ read_next_link(int slot)
 static const void *
 read_list_head(int list)
 {
-	PGPROC	  **heads[WSC_NUM_FREE_LISTS];
+	PGPROC	   *volatile *heads[WSC_NUM_FREE_LISTS];
 
 	heads[0] = &ProcGlobal->freeProcs;
 	heads[1] = &ProcGlobal->autovacFreeProcs;
 	heads[2] = &ProcGlobal->bgworkerFreeProcs;
 	heads[3] = &ProcGlobal->walsenderFreeProcs;
-	return *(PGPROC *volatile *) heads[list];
+	return *heads[list];
 }
 
 static const void *
 read_next_link(int slot)
 {
-	return *(SHM_QUEUE *volatile *) &WscSlot(slot)->links.next;
+	volatile PGPROC *proc = WscSlot(slot);
+
+	return proc->links.next;
 }
 
 #endif
@@ -242,7 +244,7 @@ WscStatusRead(const WscStatusArray *array, int slot, int pid,
 
 bool
 WscStatusReadText(const WscStatusArray *array, int slot, int pid,
-				  WscStatusText *text)
+				  WscStatusText *copy)
 {
 	volatile PgBackendStatus *entry = find_entry(array, slot, pid);
 
@@ -253,17 +255,17 @@ WscStatusReadText(const WscStatusArray *array, int slot, int pid,
 		int			entry_pid;
 		int			after;
 
-		pgstat_begin_read_activity(entry, text->changecount);
+		pgstat_begin_read_activity(entry, copy->changecount);
 		entry_pid = entry->st_procpid;
-		memcpy(&text->client_addr,
+		memcpy(&copy->client_addr,
 			   unvolatize(SockAddr *, &entry->st_clientaddr),
 			   sizeof(SockAddr));
-		strlcpy(text->application_name, entry->st_appname, NAMEDATALEN);
-		strlcpy(text->query, entry->st_activity_raw,
+		strlcpy(copy->application_name, entry->st_appname, NAMEDATALEN);
+		strlcpy(copy->query, entry->st_activity_raw,
 				(Size) pgstat_track_activity_query_size);
 		pg_read_barrier();		/* the copy before the second look */
 		after = entry->st_changecount;
-		if (pgstat_read_activity_complete(text->changecount, after))
+		if (pgstat_read_activity_complete(copy->changecount, after))
 			return entry_pid == pid;
 	}
 	return false;

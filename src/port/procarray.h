@@ -125,7 +125,7 @@ extern void WscStatusAttach(WscStatusArray *array);
 extern bool WscStatusRead(const WscStatusArray *array, int slot, int pid,
 						  WscStatus *status);
 extern bool WscStatusReadText(const WscStatusArray *array, int slot, int pid,
-							  WscStatusText *text);
+							  WscStatusText *copy);
 
 /* As pg_stat_activity spells it; NULL: not known. */
 extern const char *WscStateName(BackendState state);

@@ -37,6 +37,12 @@ typedef struct Sums
 	int64		not_newest;		/* a newer instant had passed */
 } Sums;
 
+static double
+divide(int64 part, int64 whole)
+{
+	return (double) part / (double) whole;
+}
+
 static bool
 is_busy(int64 now_ns, double phase)
 {
@@ -115,14 +121,14 @@ wsc_test_simulate(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type is not a row");
-	values[0] = Float8GetDatum((double) sums.busy_weight / sums.weight);
-	values[1] = Float8GetDatum((double) sums.busy_elapsed / sums.elapsed);
-	values[2] = Float8GetDatum((double) sums.busy_ticks / sums.ticks);
+	values[0] = Float8GetDatum(divide(sums.busy_weight, sums.weight));
+	values[1] = Float8GetDatum(divide(sums.busy_elapsed, sums.elapsed));
+	values[2] = Float8GetDatum(divide(sums.busy_ticks, sums.ticks));
 	values[3] = Int64GetDatum(sums.ticks);
 	values[4] = Int64GetDatum(sums.missed);
 	values[5] = Int64GetDatum(grid.cell - first_cell);
-	values[6] = Float8GetDatum((double) sums.weight / PERIOD_NS);
-	values[7] = Float8GetDatum((double) sums.max_weight / PERIOD_NS);
+	values[6] = Float8GetDatum(divide(sums.weight, PERIOD_NS));
+	values[7] = Float8GetDatum(divide(sums.max_weight, PERIOD_NS));
 	values[8] = Int64GetDatum(sums.outside_cell);
 	values[9] = Int64GetDatum(sums.not_newest);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
