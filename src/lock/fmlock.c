@@ -407,7 +407,8 @@ acquire_slowly(FmLock *lock, FmLockMode mode, LockStatMiss *miss)
 			break;
 		}
 		miss->slept = true;
-		pgstat_report_wait_start(LockStatWaitEvent(lock->id));
+		WscReportLockWait(LockStatWaitEvent(lock->id),
+						  mode == FMLOCK_EXCLUSIVE);
 		foreign += sleep_until_woken();
 		pgstat_report_wait_end();
 		pg_atomic_fetch_or_u32(&lock->state, FMLOCK_RELEASE_OK);	/* step 6 */

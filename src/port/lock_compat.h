@@ -18,6 +18,8 @@
 #include "postmaster/postmaster.h"
 #endif
 
+#include "port/compat.h"
+
 /*
  * This process's index in the process array; only with MyProc set.  17 took
  * it out of PGPROC.
@@ -58,6 +60,19 @@ WscNewTranche(const char *name)
 #else
 	return LWLockNewTrancheId(name);
 #endif
+}
+
+/*
+ * Reports a wait for a lock of ours as one for an LWLock, with its mode:
+ * others read both from our PGPROC, the event first.  The server sets the
+ * mode before it waits and reads it only in its own wait lists.
+ */
+static inline void
+WscReportLockWait(uint32 wait_event_info, bool exclusive)
+{
+	MyProc->lwWaitMode = exclusive ? LW_EXCLUSIVE : LW_SHARED;
+	pg_write_barrier();			/* pairs with WscScanSlot() */
+	pgstat_report_wait_start(wait_event_info);
 }
 
 #endif							/* WSC_LOCK_COMPAT_H */

@@ -118,7 +118,6 @@ read_lwlock_wait(const volatile PGPROC *proc, WscSample *sample)
 static void
 store_lock_tag(const LOCKTAG *tag, LOCKMODE mode, WscSample *sample)
 {
-	sample->locktype = (uint8) (tag->locktag_type + 1);
 	sample->lock_mode = (uint8) mode;
 	switch ((LockTagType) tag->locktag_type)
 	{
@@ -143,13 +142,17 @@ store_lock_tag(const LOCKTAG *tag, LOCKMODE mode, WscSample *sample)
  * Memory of LOCK entries is never given back and only used for LOCK entries,
  * so the pointer can be followed even when the wait has just ended.  Only if
  * it is the same afterwards, with the same start and mode, and if the tag is
- * of the kind that the event names, was the copy that wait's.
+ * of the kind that the event names, was the copy that wait's.  A process that
+ * has been woken but not yet been given a CPU has no lock any more; the kind
+ * is known from the event even then.
  */
 static void
 read_lock_wait(PGPROC *proc, WscSample *sample, WscSampleDetail *detail)
 {
 	volatile PGPROC *vproc = proc;
+	uint8		type = (uint8) (sample->wait_event_info & 0xFF);
 
+	sample->locktype = type + 1;
 	for (int i = 0; i < LOCK_TAG_TRIES; i++)
 	{
 		LOCK	   *lock = vproc->waitLock;
@@ -165,7 +168,7 @@ read_lock_wait(PGPROC *proc, WscSample *sample, WscSampleDetail *detail)
 		if (vproc->waitLock != lock || vproc->waitLockMode != mode ||
 			WscSlotWaitStart(proc) != start)
 			continue;
-		if (tag.locktag_type != (sample->wait_event_info & 0xFF))
+		if (tag.locktag_type != type)
 			return;
 		store_lock_tag(&tag, mode, sample);
 		detail->lock_wait_start = start;
@@ -254,14 +257,16 @@ WscScanSlot(const WscScanner *scanner, const WscScanOptions *options,
 
 	pg_read_barrier();			/* the pid before all else */
 	event = WscSlotWaitEvent(proc); /* 2 */
+	pg_read_barrier();			/* the event before what belongs to it */
 	fill_sample(scanner, slot, pid, event, sample, detail); /* 3, 4 */
-	pg_read_barrier();			/* what was read before the second looks */
+	pg_read_barrier();			/* all that before the second looks */
 
 	if (WscSlotWaitEvent(proc) != event)	/* 5 */
 	{
 		event = WscSlotWaitEvent(proc);
-		fill_sample(scanner, slot, pid, event, sample, detail);
 		pg_read_barrier();		/* as above */
+		fill_sample(scanner, slot, pid, event, sample, detail);
+		pg_read_barrier();
 	}
 	return WscSlotPid(proc) == pid; /* 6 */
 }
