@@ -309,7 +309,7 @@ FROM pg_waitscope_get_profile() p
      LEFT JOIN pg_authid u ON u.oid = p.usesysid;
 
 COMMENT ON VIEW pg_waitscope_profile IS
-'Totals since the last reset per wait event and the dimensions of the setting pg_waitscope.profile_by, in a table of pg_waitscope.profile_max entries; evictions are counted in pg_waitscope_stores. Entries of roles whose sessions you may not see are added up in one row without any dimension or event. Each row is consistent, the set is not.';
+'Totals since the last reset per wait event and the dimensions of the setting pg_waitscope.profile_by, in a table of pg_waitscope.profile_max entries; evictions are counted in pg_waitscope_stores. Entries of roles whose sessions you may not see are added up in one row without any dimension or event; if the user is not a dimension, those are all entries. Each row is consistent, the set is not.';
 COMMENT ON COLUMN pg_waitscope_profile.backend_type IS
 'Type of the process, as in pg_stat_activity; background workers of all kinds read "background worker". NULL if not a dimension, or hidden.';
 COMMENT ON COLUMN pg_waitscope_profile.datid IS

@@ -46,8 +46,12 @@ static void
 add_sampler_reasons(ArrayBuildState **reasons, const WscSamplerStatus *status)
 {
 	TimestampTz last = Max(status->last_tick_at, status->started_at);
-	int64		age_us = GetCurrentTimestamp() - last;
+	int64		age_us;
 	int64		limit_us = STALLED_PERIODS * status->period_ns / 1000;
+
+	/* A reload may have switched sampling on, or started a new grid. */
+	last = Max(last, PgReloadTime);
+	age_us = GetCurrentTimestamp() - last;
 
 	if (status->pid == 0)
 	{

@@ -61,8 +61,8 @@ sub query_error
 
 sub wait_for
 {
-	my ($sql, $name) = @_;
-	ok($node->poll_query_until('postgres', $sql), $name)
+	my ($condition, $name) = @_;
+	ok($node->poll_query_until('postgres', "SELECT $condition"), $name)
 	  or BAIL_OUT("no use going on: $name");
 }
 
@@ -75,8 +75,8 @@ my $update = 'UPDATE account SET id = id';
 $holder->query('BEGIN');
 $holder->query($update);
 $waiter->send("$update;\n");
-$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_locks
-	WHERE NOT granted AND locktype = 'transactionid'");
+wait_for("count(*) = 1 FROM pg_locks
+	WHERE NOT granted AND locktype = 'transactionid'", 'a session waits');
 $queued->send("$update;\n");
 $leader->query($_)
   foreach 'SET parallel_setup_cost = 0', 'SET parallel_tuple_cost = 0',
@@ -87,29 +87,29 @@ $bob->send("SELECT pg_sleep(300);\n");
 wait_for($_->[0], "seen: $_->[1]")
   foreach (
 	[
-		"SELECT count(*) > 5 FROM pg_waitscope_history
+		"count(*) > 5 FROM pg_waitscope_history
 		  WHERE pid = " . $queued->pid . " AND locktype = 'tuple'
 			AND lock_relid = 'account'::regclass
 			AND lock_mode = 'ExclusiveLock' AND queryid IS NOT NULL",
 		'a lock wait'
 	],
 	[
-		"SELECT count(*) > 5 FROM pg_waitscope_history
+		"count(*) > 5 FROM pg_waitscope_history
 		  WHERE leader_pid = " . $leader->pid,
 		'a parallel worker'
 	],
 	[
-		"SELECT count(*) > 5 FROM pg_waitscope_history
+		"count(*) > 5 FROM pg_waitscope_history
 		  WHERE pid = " . $bob->pid . " AND wait_event = 'PgSleep'",
 		'a session of the role without privileges'
 	],
 	[
-		"SELECT count(*) > 5 FROM pg_waitscope_history
+		"count(*) > 5 FROM pg_waitscope_history
 		  WHERE state_class = 'background idle' AND usesysid IS NULL",
 		'a process of the server'
 	],
 	[
-		"SELECT count(*) = 2 FROM pg_waitscope_profile
+		"count(*) = 2 FROM pg_waitscope_profile
 		  WHERE usename IN ('alice', 'bob') AND wait_event = 'PgSleep'
 			AND backend_type = 'client backend'",
 		'both roles in the profile'
@@ -238,7 +238,7 @@ sub test_summary
 	my $queryid = query('postgres', 'SELECT queryid FROM pg_waitscope_history
 		WHERE pid = ' . $queued->pid . " AND wait_event = 'tuple' LIMIT 1");
 
-	wait_for("SELECT count(*) = 1 FROM $object WHERE $event = 'tuple'
+	wait_for("count(*) = 1 FROM $object WHERE $event = 'tuple'
 		AND aas_10s > 0", "$object: there is a wait for a row");
 	isnt($queryid, '', "$object: of a known query");
 	is(query($_, $sql), $queryid, "$object: $_ sees the query")
@@ -369,8 +369,23 @@ $expected_moving{$_}->($_) foreach sort keys %expected_moving;
 
 $node->safe_psql('postgres', 'ALTER SYSTEM SET pg_waitscope.sampling = off');
 $node->reload;
-wait_for('SELECT NOT sampling FROM pg_waitscope_status', 'sampling is off');
+wait_for('NOT sampling FROM pg_waitscope_status', 'sampling is off');
 $expected{$_}->($_) foreach sort keys %expected;
+
+# Without the user an entry belongs to nobody known: only sums are shown.
+$_->quit foreach values %session;
+$node->append_conf('postgresql.conf', "pg_waitscope.profile_by = 'query'");
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET pg_waitscope.sampling');
+$node->restart;
+%session = map { $_ => Session->new($node, user => $_) } @roles;
+query('bob', 'SELECT pg_sleep(0.5)');
+wait_for("count(*) > 0 FROM pg_waitscope_profile WHERE wait_event = 'PgSleep'
+	AND queryid IS NOT NULL
+	AND num_nonnulls(backend_type, datid, usesysid, pid) = 0",
+	'dimensions that are off are NULL');
+is( query('bob', 'SELECT count(*), count(wait_event), count(queryid)
+		FROM pg_waitscope_profile'),
+	'1|0|0', 'without the user bob sees nothing but sums');
 
 $node->stop('immediate');
 done_testing();
