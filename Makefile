@@ -65,9 +65,11 @@ refuse_ = $(error no server to check)
 check-preload:
 	@:$(refuse_$(preloaded))
 
-# A TAP test that names an extension of test/*/ is run if that is installed.
-drivers = $(basename $(notdir $(wildcard $(srcdir)/test/*/*.control)))
-absent = $(foreach d,$(drivers),$(if $(wildcard $(datadir)/extension/$(d).control),,$(d)))
+# A TAP test that names an extension of test/*/, or that folder, is run if
+# the extension is installed.
+driver_words = $(basename $(notdir $(1))) $(patsubst $(srcdir)/%/,%,$(dir $(1)))
+absent = $(foreach c,$(wildcard $(srcdir)/test/*/*.control),\
+	$(if $(wildcard $(datadir)/extension/$(notdir $(c))),,$(call driver_words,$(c))))
 unready = $(if $(absent),$(shell cd $(srcdir) && grep -lw $(addprefix -e ,$(absent)) t/*.pl))
 PROVE_TESTS = $(filter-out $(unready),$(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/t/*.pl)))
 

@@ -160,7 +160,7 @@ available_memory(void)
 static void
 check_total_size(Size total)
 {
-	const Size	mega = 1024 * 1024;
+	const Size	mega = (Size) 1024 * 1024;
 	bool		ring = ring_size() >= profile_size();
 	uint64		memory = available_memory();
 
