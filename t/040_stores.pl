@@ -259,11 +259,12 @@ sub window_is
 
 my $minute = 60_000;
 
-# Idle for two minutes, 4 sessions for 10 s, idle again.
+# Idle for more than two minutes, 4 sessions for 10 s, idle again.  The load
+# begins and ends between the copies.
 init(10, 100, $all_dimensions);
-feed(10, 12000, 10, 10, 0, TRANSACTIONID, FOREGROUND, NONE);
-feed(2 * $minute + 10, 1000, 10, 10, 4, TRANSACTIONID, FOREGROUND, NONE);
-my $end = 2 * $minute + 10_000;
+feed(10, 12260, 10, 10, 0, TRANSACTIONID, FOREGROUND, NONE);
+feed(2 * $minute + 2610, 1000, 10, 10, 4, TRANSACTIONID, FOREGROUND, NONE);
+my $end = 2 * $minute + 12_600;
 window_is($end, 10_000, 4, 1, '10 s of 4 sessions, in 10 s');
 window_is($end, 60_000, 2 / 3, 1, 'in 1 m');
 window_is($end, 120_000, 1 / 3, 1, 'in 2 m');
@@ -305,6 +306,12 @@ feed(100, 50, 100, 100, 8, TRANSACTIONID, FOREGROUND, NONE);
 feed(14_100, 60, 100, 100, 0, TRANSACTIONID, FOREGROUND, NONE);
 window_is(20_000, 10_000, 0, 0.6, 'a window that begins in a gap');
 
+# Nor where only the coarse copies reach back to the gap.
+init(10, 100, $all_dimensions);
+feed(100, 48, 100, 100, 8, TRANSACTIONID, FOREGROUND, NONE);
+feed(104_100, 1000, 100, 100, 0, TRANSACTIONID, FOREGROUND, NONE);
+window_is(204_000, 150_000, 0, 0.667, 'a window that began in a gap long ago');
+
 # Ticks that stand for more than the time since the last one (jitter).
 init(10, 100, $all_dimensions);
 for my $i (0 .. 99)
@@ -320,11 +327,12 @@ window_is(20_000, 10_000, 2, 1, 'jittered ticks');
 
 my $by_query = 0x08;
 
-init(10, 1000, $by_query | 0x07);
-$writer = start_call("profile_write($long, 100000, 100)");
+# So small that a reader often meets the entry that is just being replaced.
+init(10, 4, $by_query | 0x07);
+$writer = start_call("profile_hammer($long, 100000)");
 @readers = map { start_call("profile_read($long)") } (1, 2);
 wait_started($writer, @readers);
-writer_goes_on(20000);
+writer_goes_on(2_000_000);
 query('SELECT stop_calls()');
 ($checked, $torn) = (0, 0);
 for (@readers)
@@ -337,16 +345,21 @@ for (@readers)
 note("$checked profile entries checked, $written samples written");
 cmp_ok($checked, '>', 10000, 'profile readers have read');
 is($torn, 0, 'and no entry was torn while entries were evicted');
-my ($entries, $keys) = call('profile_at_rest()');
+
+# Many more keys than entries, each key a few times.
+init(10, 1000, $by_query | 0x07);
+call('profile_write(0, 30000, 100)') for 1 .. 3;
+my ($entries, $keys, undef, $faults) = call('profile_at_rest()');
 is($entries, 1000, 'the profile is full');
 is($keys, 1000, 'and has no key twice');
+is($faults, 0, 'search paths and ranks are in order');
 is(info('profile', 'entries'), 1000, 'it knows how many entries it has');
-cmp_ok(info('profile', 'evictions'), '>', 10000, 'evictions are counted');
+cmp_ok(info('profile', 'evictions'), '>', 80000, 'evictions are counted');
 is(call('profile_revisit()'), 0, 'each entry is found where it is');
 
-init(10, 1000, $by_query | 0x07);
+init(10, 1000, $by_query);
 call('profile_write(0, 1000, 100)') for 1 .. 3;
-is(call('profile_at_rest()'), '1000|1000|3000', 'with room for all keys all samples are there');
+is(call('profile_at_rest()'), '1000|1000|3000|0', 'with room for all keys all samples are there');
 is(info('profile', 'evictions'), 0, 'and nothing is evicted');
 
 # As many samples for one key as there are keys of one sample each: the first
@@ -365,7 +378,7 @@ init(10, 100, $by_query);
 feed(1000, 5, 10, 10, 2, TRANSACTIONID, FOREGROUND, NONE);
 feed(2000, 5, 10, 10, 3, TRANSACTIONID, BACKGROUND, NONE);
 feed(3000, 5, 10, 10, 4, TRANSACTIONID, $_, NONE) for (IDLE, IDLE_IN_TRANSACTION);
-is(call('profile_at_rest()'), '2|2|25',
+is(call('profile_at_rest()'), '2|2|25|0',
 	'load and background work are in the profile, the latter without a query');
 
 #
@@ -373,7 +386,7 @@ is(call('profile_at_rest()'), '2|2|25',
 #
 
 init(1000, 100, $all_dimensions);
-feed(1000, 100, 10, 10, 2, TRANCHE, FOREGROUND, EXCLUSIVE);
+feed(1000, 300, 10, 10, 2, TRANCHE, FOREGROUND, EXCLUSIVE);
 for my $store ('ring', 'events', 'profile', 'lwlocks')
 {
 	my $before = info($store, 'stats_reset');
@@ -389,14 +402,15 @@ sub counts
 	  (call('lwlock_totals(' . TRANCHE . ')'))[0];
 }
 is(counts(), '0 0  ', 'no row is left of any store');
-is(query('SELECT events_window(2000, 1000, ' . TRANCHE . ')'), '', 'nor a window');
-feed(2000, 100, 10, 10, 3, TRANCHE, FOREGROUND, EXCLUSIVE);
+is(query('SELECT events_window(4000, 1000, ' . TRANCHE . ')'), '', 'nor a window');
+feed(4000, 100, 10, 10, 3, TRANCHE, FOREGROUND, EXCLUSIVE);
 is(counts(), '300 300 300 300', 'all count from 0 then')
   or diag 'ring, profile, events, lwlocks';
-is(query('SELECT covered_ms FROM events_window(2990, 1000, ' . TRANCHE . ')'), 1000,
-	'and windows begin anew');
-is(query('SELECT events_window(2990, 2500, ' . TRANCHE . ')'), '',
-	'without what was before the reset');
+is(query("SELECT * FROM events_window(4990, $_, " . TRANCHE . ')'), '3000|1000',
+	"and a window of $_ ms begins anew")
+  for (1000, 1500);
+is(query('SELECT events_window(4990, 2500, ' . TRANCHE . ')'), '',
+	'what was before the reset covers nothing');
 
 #
 # Event names

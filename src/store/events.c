@@ -12,12 +12,12 @@
  * the function rises by w times the sightings there, and is flat where no
  * tick stands for the time.  The time covered is such a function, too.  Both
  * are copied aside before a tick is added, with the moment t - w, if the last
- * copy is 250 ms old (array "fine", 16 s) or 5 s old ("coarse", 15 minutes);
- * behind a gap in sampling there is one more copy, of the moment where the
- * gap began.  Between two copies the functions are taken for straight; a
- * window is the difference between the live values and those at its
- * beginning.  Its end is not covered beyond the last tick, so a sampler that
- * stands still makes windows unknown, not unchanging.
+ * copy is 250 ms old (set "fine", 16 s) or 5 s old ("coarse", 15 minutes);
+ * behind a gap in sampling that long there is one more copy, of the moment
+ * where the gap began.  Between two copies the functions are taken for
+ * straight; a window is the difference between the live values and those at
+ * its beginning.  Its end is not covered beyond the last tick, so a sampler
+ * that stands still makes windows unknown, not unchanging.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,6 +34,7 @@
 #define FINE_COPIES 72
 #define COARSE_STEP_NS (5000 * NS_PER_MS)
 #define COARSE_COPIES 192
+#define NUM_COPIES (FINE_COPIES + COARSE_COPIES)
 
 #define NEVER INT64CONST(-1)	/* no moment on CLOCK_MONOTONIC */
 
@@ -53,16 +54,24 @@ typedef struct Copy
 	int64		time_ns[WSC_MAX_EVENTS];
 } Copy;
 
+/* A part of the copies, written round and round.  Writer's own. */
+typedef struct CopySet
+{
+	int32		first;			/* of its copies in the array of all */
+	int32		ncopies;
+	int64		step_ns;
+	int32		next;			/* copy to be written next, from first */
+	int64		last_ns;		/* moment of the newest copy, or NEVER */
+} CopySet;
+
 typedef struct WscEvents
 {
 	WscGeneration generation;
 
 	/* writer's own */
 	int32		nevents;		/* ids seen so far are below */
-	int32		next_fine;		/* copy to be written next */
-	int32		next_coarse;
-	int64		last_fine_ns;	/* moment of the newest copy, or NEVER */
-	int64		last_coarse_ns;
+	CopySet		fine;
+	CopySet		coarse;
 
 	/* written by the sampler, guarded by changes */
 	pg_atomic_uint32 changes;
@@ -70,8 +79,7 @@ typedef struct WscEvents
 	int64		covered_ns;		/* sum of the weights of all ticks */
 
 	EventRow	rows[WSC_MAX_EVENTS];
-	Copy		fine[FINE_COPIES];
-	Copy		coarse[COARSE_COPIES];
+	Copy		copies[NUM_COPIES];
 } WscEvents;
 
 static WscEvents *events;
@@ -83,16 +91,13 @@ WscEventsSize(void)
 }
 
 static void
-clear_copies(Copy *copies, int n)
+start_set(CopySet *set, int first, int ncopies, int64 step_ns)
 {
-	int			i;
-
-	for (i = 0; i < n; i++)
-	{
-		WscBeginChange(&copies[i].changes);
-		copies[i].mono_ns = NEVER;
-		WscEndChange(&copies[i].changes);
-	}
+	set->first = first;
+	set->ncopies = ncopies;
+	set->step_ns = step_ns;
+	set->next = 0;
+	set->last_ns = NEVER;
 }
 
 static void
@@ -108,14 +113,17 @@ clear_all(void)
 		memset(&row->totals, 0, sizeof(row->totals));
 		WscEndChange(&row->changes);
 	}
-	clear_copies(events->fine, FINE_COPIES);
-	clear_copies(events->coarse, COARSE_COPIES);
+	for (i = 0; i < NUM_COPIES; i++)
+	{
+		Copy	   *copy = &events->copies[i];
 
+		WscBeginChange(&copy->changes);
+		copy->mono_ns = NEVER;
+		WscEndChange(&copy->changes);
+	}
+	start_set(&events->fine, 0, FINE_COPIES, FINE_STEP_NS);
+	start_set(&events->coarse, FINE_COPIES, COARSE_COPIES, COARSE_STEP_NS);
 	events->nevents = 0;
-	events->next_fine = 0;
-	events->next_coarse = 0;
-	events->last_fine_ns = NEVER;
-	events->last_coarse_ns = NEVER;
 
 	WscBeginChange(&events->changes);
 	events->last_ns = NEVER;
@@ -137,16 +145,16 @@ WscEventsAttach(void *mem, bool found)
 	pg_atomic_init_u32(&events->changes, 0);
 	for (i = 0; i < WSC_MAX_EVENTS; i++)
 		pg_atomic_init_u32(&events->rows[i].changes, 0);
-	for (i = 0; i < FINE_COPIES; i++)
-		pg_atomic_init_u32(&events->fine[i].changes, 0);
-	for (i = 0; i < COARSE_COPIES; i++)
-		pg_atomic_init_u32(&events->coarse[i].changes, 0);
+	for (i = 0; i < NUM_COPIES; i++)
+		pg_atomic_init_u32(&events->copies[i].changes, 0);
 	clear_all();
 }
 
+/* The values as they are, with the moment they belong to. */
 static void
-write_copy(Copy *copy, int64 mono_ns)
+write_copy(CopySet *set, int64 mono_ns)
 {
+	Copy	   *copy = &events->copies[set->first + set->next];
 	int			i;
 
 	WscBeginChange(&copy->changes);
@@ -156,26 +164,22 @@ write_copy(Copy *copy, int64 mono_ns)
 	for (i = 0; i < events->nevents; i++)
 		copy->time_ns[i] = events->rows[i].totals.time_ns;
 	WscEndChange(&copy->changes);
+
+	set->next = (set->next + 1) % set->ncopies;
+	set->last_ns = mono_ns;
 }
 
-/* Copies the values of the moment mono_ns wherever a copy is due. */
+/* The tick to come stands for the time from from_ns. */
 static void
-take_due_copies(int64 mono_ns)
+take_due_copies(CopySet *set, int64 from_ns)
 {
-	if (events->last_fine_ns == NEVER ||
-		mono_ns - events->last_fine_ns >= FINE_STEP_NS)
-	{
-		write_copy(&events->fine[events->next_fine], mono_ns);
-		events->next_fine = (events->next_fine + 1) % FINE_COPIES;
-		events->last_fine_ns = mono_ns;
-	}
-	if (events->last_coarse_ns == NEVER ||
-		mono_ns - events->last_coarse_ns >= COARSE_STEP_NS)
-	{
-		write_copy(&events->coarse[events->next_coarse], mono_ns);
-		events->next_coarse = (events->next_coarse + 1) % COARSE_COPIES;
-		events->last_coarse_ns = mono_ns;
-	}
+	int64		last_ns = events->last_ns;
+
+	if (set->last_ns != NEVER && from_ns - set->last_ns < set->step_ns)
+		return;
+	if (last_ns != NEVER && from_ns - last_ns > set->step_ns)
+		write_copy(set, last_ns);	/* a gap began then */
+	write_copy(set, from_ns);
 }
 
 static void
@@ -206,7 +210,6 @@ void
 WscEventsAdd(const WscTick *tick, const WscSample *samples, int n)
 {
 	uint64		wanted;
-	int64		from_ns;
 	int			i;
 
 	if (WscGenerationStale(&events->generation, &wanted))
@@ -215,19 +218,8 @@ WscEventsAdd(const WscTick *tick, const WscSample *samples, int n)
 		WscGenerationAdopt(&events->generation, wanted);
 	}
 
-	/*
-	 * Instants are jittered inside their cells, so a tick may stand for time
-	 * before the previous one; the functions cannot go back.
-	 */
-	from_ns = tick->mono_ns - tick->weight_ns;
-	if (events->last_ns != NEVER)
-	{
-		if (from_ns - events->last_ns > FINE_STEP_NS)
-			take_due_copies(events->last_ns);
-		from_ns = Max(from_ns, events->last_ns);
-	}
-	take_due_copies(from_ns);
-
+	take_due_copies(&events->fine, tick->mono_ns - tick->weight_ns);
+	take_due_copies(&events->coarse, tick->mono_ns - tick->weight_ns);
 	for (i = 0; i < n; i++)
 		count_sample(&samples[i], tick->weight_ns);
 
@@ -283,17 +275,20 @@ read_copy(Copy *copy, Copy *into)
 
 /*
  * The newest copy not after a moment (before), the oldest one after it
- * (after), of those in one array and those found so far.  NULL: none.
+ * (after).  NULL: none.
  */
 static void
-find_copies(Copy *copies, int n, int64 moment_ns, Copy **before,
-			int64 *before_ns, Copy **after, int64 *after_ns)
+find_copies(int64 moment_ns, Copy **before, Copy **after)
 {
+	int64		before_ns = 0;
+	int64		after_ns = 0;
 	int			i;
 
-	for (i = 0; i < n; i++)
+	*before = NULL;
+	*after = NULL;
+	for (i = 0; i < NUM_COPIES; i++)
 	{
-		Copy	   *copy = &copies[i];
+		Copy	   *copy = &events->copies[i];
 		uint32		changes;
 		int64		mono_ns;
 
@@ -304,16 +299,16 @@ find_copies(Copy *copies, int n, int64 moment_ns, Copy **before,
 			continue;
 		if (mono_ns <= moment_ns)
 		{
-			if (*before == NULL || mono_ns > *before_ns)
+			if (*before == NULL || mono_ns > before_ns)
 			{
 				*before = copy;
-				*before_ns = mono_ns;
+				before_ns = mono_ns;
 			}
 		}
-		else if (*after == NULL || mono_ns < *after_ns)
+		else if (*after == NULL || mono_ns < after_ns)
 		{
 			*after = copy;
-			*after_ns = mono_ns;
+			after_ns = mono_ns;
 		}
 	}
 }
@@ -371,15 +366,10 @@ between(int64 from, int64 to, double part)
 static bool
 read_beginning(int64 from_ns, const Copy *live, Copy *earlier, Copy *later)
 {
-	Copy	   *before = NULL;
-	Copy	   *after = NULL;
-	int64		before_ns = 0;
-	int64		after_ns = 0;
+	Copy	   *before;
+	Copy	   *after;
 
-	find_copies(events->fine, FINE_COPIES, from_ns, &before, &before_ns,
-				&after, &after_ns);
-	find_copies(events->coarse, COARSE_COPIES, from_ns, &before, &before_ns,
-				&after, &after_ns);
+	find_copies(from_ns, &before, &after);
 	if (before == NULL)
 		before = after;
 	if (before == NULL || !read_copy(before, earlier))

@@ -13,67 +13,21 @@
 
 #include <signal.h>
 
-#include "funcapi.h"
 #include "miscadmin.h"
 
 #include "stores_test.h"
 #include "store/events.h"
 #include "store/lwlocks.h"
-#include "store/profile.h"
 #include "store/ring.h"
 
 SQL_FUNCTION(ring_write);
 SQL_FUNCTION(ring_read);
 SQL_FUNCTION(ring_read_parked);
 SQL_FUNCTION(ring_read_reset);
-SQL_FUNCTION(profile_write);
-SQL_FUNCTION(profile_read);
-SQL_FUNCTION(profile_at_rest);
-SQL_FUNCTION(profile_revisit);
 SQL_FUNCTION(totals_write);
 SQL_FUNCTION(totals_read);
 
 static WscSample samples[TEST_MAX_SAMPLES];
-
-/* What readers return. */
-typedef struct Findings
-{
-	int64		passes;
-	int64		checked;
-	int64		torn;
-} Findings;
-
-static Datum
-make_row(FunctionCallInfo fcinfo, Datum a, Datum b, Datum c)
-{
-	TupleDesc	desc;
-	Datum		values[3];
-	bool		nulls[3] = {false, false, false};
-
-	values[0] = a;
-	values[1] = b;
-	values[2] = c;
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type is not a row");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
-											 nulls));
-}
-
-static Datum
-report(FunctionCallInfo fcinfo, const Findings *found)
-{
-	return make_row(fcinfo, Int64GetDatum(found->passes),
-					Int64GetDatum(found->checked),
-					Int64GetDatum(found->torn));
-}
-
-static int
-check_tick_size(int n)
-{
-	if (n < 0 || n > TEST_MAX_SAMPLES)
-		elog(ERROR, "tick of %d samples", n);
-	return n;
-}
 
 /* Ring. */
 
@@ -125,6 +79,7 @@ ring_write(PG_FUNCTION_ARGS)
 	int64		ticks = 0;
 	double		ns = 0;
 	instr_time	start;
+	Datum		values[2];
 
 	attach_stores();
 	INSTR_TIME_SET_CURRENT(start);
@@ -134,9 +89,9 @@ ring_write(PG_FUNCTION_ARGS)
 		ticks++;
 		pg_atomic_fetch_add_u64(&control->written, 1);
 	}
-	return make_row(fcinfo, Int64GetDatum(ticks),
-					Float8GetDatum(ns / (double) (ticks * (per_tick + 1))),
-					0);
+	values[0] = Int64GetDatum(ticks);
+	values[1] = Float8GetDatum(ns / (double) (ticks * (per_tick + 1)));
+	return make_row(fcinfo, values);
 }
 
 static bool
@@ -217,7 +172,7 @@ Datum
 ring_read_reset(PG_FUNCTION_ARGS)
 {
 	WscRingReader *readers[3];
-	int64		got[3];
+	Datum		got[3];
 	int			i;
 
 	attach_stores();
@@ -233,198 +188,9 @@ ring_read_reset(PG_FUNCTION_ARGS)
 
 		while (next_checked(readers[i], &last_seq, &found))
 			;
-		got[i] = found.checked;
+		got[i] = Int64GetDatum(found.checked);
 	}
-	return make_row(fcinfo, Int64GetDatum(got[0]), Int64GetDatum(got[1]),
-					Int64GetDatum(got[2]));
-}
-
-/* Profile. */
-
-static void
-make_profile_sample(int64 number, WscSample *sample)
-{
-	memset(sample, 0, sizeof(*sample));
-	sample->queryid = number;
-	sample->datid = mix((uint64) number, 1);
-	sample->usesysid = mix((uint64) number, 2);
-	sample->event = (WscEventId) (number % WSC_MAX_EVENTS);
-	sample->backend_type = (uint8) (number % 7);
-	sample->state_class = WSC_FOREGROUND;
-}
-
-/*
- * profile_write(ms integer, keys integer, per_tick integer,
- * OUT samples bigint, OUT ns_per_update float8): keys at random; ms = 0:
- * every key once, in order.  The time is that of the updates alone.
- */
-Datum
-profile_write(PG_FUNCTION_ARGS)
-{
-	int			ms = PG_GETARG_INT32(0);
-	uint64		keys = (uint64) PG_GETARG_INT32(1);
-	int			per_tick = check_tick_size(PG_GETARG_INT32(2));
-	int64		written = 0;
-	double		ns = 0;
-	instr_time	start;
-	instr_time	tick_start;
-	WscTick		tick = {0};
-
-	attach_stores();
-	tick.weight_ns = TEST_WEIGHT_NS;
-	INSTR_TIME_SET_CURRENT(start);
-	while (ms > 0 ? !time_is_up(start, ms) : written < (int64) keys)
-	{
-		int			n = per_tick;
-		int			i;
-
-		if (ms == 0)
-			n = (int) Min((int64) n, (int64) keys - written);
-		tick.sampled_at = control->next_tick++;
-		for (i = 0; i < n; i++)
-		{
-			uint64		number = (uint64) written++;
-
-			if (ms > 0)
-				number = mix((uint64) control->next_seq++, 11);
-			make_profile_sample((int64) (number % keys) + 1, &samples[i]);
-		}
-		INSTR_TIME_SET_CURRENT(tick_start);
-		WscProfileAdd(&tick, samples, n);
-		ns += elapsed_ns(tick_start);
-		pg_atomic_fetch_add_u64(&control->written, 1);
-	}
-	return make_row(fcinfo, Int64GetDatum(written),
-					Float8GetDatum(ns / (double) Max(written, 1)), 0);
-}
-
-static bool
-profile_entry_whole(const WscProfileEntry *entry)
-{
-	WscSample	expected;
-
-	make_profile_sample(entry->key.queryid, &expected);
-	return entry->key.datid == expected.datid &&
-		entry->key.usesysid == expected.usesysid &&
-		entry->key.event == expected.event &&
-		entry->key.backend_type == expected.backend_type &&
-		entry->samples > 0 &&
-		entry->time_ns == entry->samples * TEST_WEIGHT_NS &&
-		entry->first_seen <= entry->last_seen;
-}
-
-/* profile_read(ms integer, OUT ...): passes over all slots, at least one */
-Datum
-profile_read(PG_FUNCTION_ARGS)
-{
-	int			ms = PG_GETARG_INT32(0);
-	Findings	found = {0};
-	instr_time	start;
-
-	attach_stores();
-	INSTR_TIME_SET_CURRENT(start);
-	do
-	{
-		int			i;
-
-		for (i = 0; i < WscProfileSlots(); i++)
-		{
-			WscProfileEntry entry;
-
-			if (!WscProfileRead(i, &entry))
-				continue;
-			found.checked++;
-			if (!profile_entry_whole(&entry))
-				found.torn++;
-		}
-		found.passes++;
-	} while (!time_is_up(start, ms));
-	return report(fcinfo, &found);
-}
-
-static int
-compare_numbers(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* All query ids in the profile, which must be at rest. */
-static int
-collect_queryids(int64 *queryids, int64 *sum)
-{
-	int			n = 0;
-	int			i;
-
-	*sum = 0;
-	for (i = 0; i < WscProfileSlots(); i++)
-	{
-		WscProfileEntry entry;
-
-		if (!WscProfileRead(i, &entry))
-			continue;
-		queryids[n++] = entry.key.queryid;
-		*sum += entry.samples;
-	}
-	return n;
-}
-
-/*
- * profile_at_rest(OUT entries bigint, OUT keys bigint, OUT samples bigint):
- * two entries with one key are one too many
- */
-Datum
-profile_at_rest(PG_FUNCTION_ARGS)
-{
-	int64	   *queryids;
-	int64		sum;
-	int64		keys = 0;
-	int			n;
-	int			i;
-
-	attach_stores();
-	queryids = palloc((Size) WscProfileSlots() * sizeof(int64));
-	n = collect_queryids(queryids, &sum);
-	qsort(queryids, (size_t) n, sizeof(int64), compare_numbers);
-	for (i = 0; i < n; i++)
-	{
-		if (i == 0 || queryids[i] != queryids[i - 1])
-			keys++;
-	}
-	return make_row(fcinfo, Int64GetDatum(n), Int64GetDatum(keys),
-					Int64GetDatum(sum));
-}
-
-/*
- * profile_revisit() bigint: adds a sample to every entry there is; how many
- * evictions that caused (none, if all entries are found again)
- */
-Datum
-profile_revisit(PG_FUNCTION_ARGS)
-{
-	WscStoreInfo before;
-	WscStoreInfo after;
-	WscTick		tick = {0};
-	int64	   *queryids;
-	int64		sum;
-	int			n;
-	int			i;
-
-	attach_stores();
-	queryids = palloc((Size) WscProfileSlots() * sizeof(int64));
-	n = collect_queryids(queryids, &sum);
-	tick.weight_ns = TEST_WEIGHT_NS;
-	tick.sampled_at = control->next_tick++;
-	WscProfileInfo(&before);
-	for (i = 0; i < n; i++)
-	{
-		make_profile_sample(queryids[i], &samples[0]);
-		WscProfileAdd(&tick, samples, 1);
-	}
-	WscProfileInfo(&after);
-	PG_RETURN_INT64(after.evictions - before.evictions);
+	return make_row(fcinfo, got);
 }
 
 /* Events and LWLocks: rows that are never removed. */

@@ -212,8 +212,7 @@ store_reset(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* A row of the function's named OUT parameters, none of them NULL. */
-static Datum
+Datum
 make_row(FunctionCallInfo fcinfo, Datum *values)
 {
 	TupleDesc	desc;
@@ -223,6 +222,25 @@ make_row(FunctionCallInfo fcinfo, Datum *values)
 		elog(ERROR, "return type is not a row");
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
 											 nulls));
+}
+
+Datum
+report(FunctionCallInfo fcinfo, const Findings *found)
+{
+	Datum		values[3];
+
+	values[0] = Int64GetDatum(found->passes);
+	values[1] = Int64GetDatum(found->checked);
+	values[2] = Int64GetDatum(found->torn);
+	return make_row(fcinfo, values);
+}
+
+int
+check_tick_size(int n)
+{
+	if (n < 0 || n > TEST_MAX_SAMPLES)
+		elog(ERROR, "tick of %d samples", n);
+	return n;
 }
 
 /*

@@ -64,6 +64,21 @@ extern bool time_is_up(instr_time start, int ms);
 
 extern double elapsed_ns(instr_time start);
 
+/* What readers return. */
+typedef struct Findings
+{
+	int64		passes;
+	int64		checked;
+	int64		torn;
+} Findings;
+
+/* Rows of the function's OUT parameters, none of them NULL. */
+extern Datum make_row(FunctionCallInfo fcinfo, Datum *values);
+extern Datum report(FunctionCallInfo fcinfo, const Findings *found);
+
+/* For tests of ticks that large; an error if it is too large. */
+extern int	check_tick_size(int n);
+
 /* A number that shows every bit of its arguments. */
 static inline uint32
 mix(uint64 a, uint64 b)

@@ -8,8 +8,6 @@
  */
 #include "postgres.h"
 
-#include "funcapi.h"
-
 #include "stores_test.h"
 #include "store/eventdict.h"
 #include "store/events.h"
@@ -30,18 +28,6 @@ ms_to_ns(double ms)
 	return (int64) (ms * 1e6);
 }
 
-static Datum
-make_row(FunctionCallInfo fcinfo, Datum *values)
-{
-	TupleDesc	desc;
-	bool		nulls[8] = {false};
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type is not a row");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
-											 nulls));
-}
-
 /*
  * feed(first_ms float8, ticks integer, period_ms float8, weight_ms float8,
  * sessions integer, code bigint, state_class integer, lwlock_mode integer):
@@ -54,14 +40,11 @@ feed(PG_FUNCTION_ARGS)
 	double		moment_ms = PG_GETARG_FLOAT8(0);
 	int			ticks = PG_GETARG_INT32(1);
 	double		period_ms = PG_GETARG_FLOAT8(2);
-	int			sessions = PG_GETARG_INT32(4);
+	int			sessions = check_tick_size(PG_GETARG_INT32(4));
 	WscTick		tick = {0};
 	int			i;
 
 	attach_stores();
-	if (sessions < 0 || sessions > TEST_MAX_SAMPLES)
-		elog(ERROR, "tick of %d samples", sessions);
-
 	memset(samples, 0, sizeof(samples));
 	for (i = 0; i < sessions; i++)
 	{

@@ -47,11 +47,13 @@ CREATE FUNCTION ring_read_reset(OUT before bigint, OUT pending bigint,
 CREATE FUNCTION profile_write(ms integer, keys integer, per_tick integer,
 	OUT samples bigint, OUT ns_per_update float8)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION profile_hammer(ms integer, keys integer, OUT samples bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION profile_read(ms integer, OUT passes bigint,
 	OUT checked bigint, OUT torn bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION profile_at_rest(OUT entries bigint, OUT keys bigint,
-	OUT samples bigint)
+	OUT samples bigint, OUT faults bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION profile_revisit() RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
