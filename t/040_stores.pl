@@ -412,6 +412,13 @@ is(query("SELECT * FROM events_window(4990, $_, " . TRANCHE . ')'), '3000|1000',
 is(query('SELECT events_window(4990, 2500, ' . TRANCHE . ')'), '',
 	'what was before the reset covers nothing');
 
+# A tick that was taken before a reset, but added after it.
+query('SELECT reset_ahead()');
+feed(6000, 1, 10, 10, 3, TRANCHE, FOREGROUND, EXCLUSIVE);
+is(counts(), '0 0  ', 'a tick taken before a reset is not counted after it');
+feed(6010, 1, 10, 10, 3, TRANCHE, FOREGROUND, EXCLUSIVE);
+is(counts(), '3 3 3 3', 'the next one is');
+
 #
 # Event names
 #

@@ -215,7 +215,9 @@ WscEventsAdd(const WscTick *tick, const WscSample *samples, int n)
 	if (WscGenerationStale(&events->generation, &wanted))
 	{
 		clear_all();
-		WscGenerationAdopt(&events->generation, wanted);
+		if (!WscGenerationAdopt(&events->generation, wanted,
+								tick->sampled_at))
+			return;
 	}
 
 	take_due_copies(&events->fine, tick->mono_ns - tick->weight_ns);

@@ -59,14 +59,15 @@ WscLWLocksAttach(void *mem, bool found)
 		pg_atomic_init_u32(&lwlocks->rows[i].changes, 0);
 }
 
-static void
-adopt_reset(void)
+/* False: the tick is from before a reset. */
+static bool
+adopt_reset(const WscTick *tick)
 {
 	uint64		wanted;
 	int			i;
 
 	if (!WscGenerationStale(&lwlocks->generation, &wanted))
-		return;
+		return true;
 	for (i = 0; i < WSC_MAX_EVENTS; i++)
 	{
 		LWLockRow  *row = &lwlocks->rows[i];
@@ -77,7 +78,7 @@ adopt_reset(void)
 		memset(&row->totals, 0, sizeof(row->totals));
 		WscEndChange(&row->changes);
 	}
-	WscGenerationAdopt(&lwlocks->generation, wanted);
+	return WscGenerationAdopt(&lwlocks->generation, wanted, tick->sampled_at);
 }
 
 static void
@@ -112,7 +113,8 @@ WscLWLocksAdd(const WscTick *tick, const WscSample *samples, int n)
 {
 	int			i;
 
-	adopt_reset();
+	if (!adopt_reset(tick))
+		return;
 	lwlocks->tick++;
 	for (i = 0; i < n; i++)
 	{

@@ -320,14 +320,15 @@ count_sample(ProfileSlot *slot, const WscTick *tick)
 		(*rank_of((uint32) (slot - profile->slots)))++;
 }
 
-static void
-adopt_reset(void)
+/* False: the tick is from before a reset. */
+static bool
+adopt_reset(const WscTick *tick)
 {
 	uint64		wanted;
 	int			i;
 
 	if (!WscGenerationStale(&profile->head.generation, &wanted))
-		return;
+		return true;
 	for (i = 0; i < profile->head.nslots; i++)
 	{
 		ProfileSlot *slot = &profile->slots[i];
@@ -342,7 +343,7 @@ adopt_reset(void)
 	}
 	pg_atomic_write_u32(&profile->head.nentries, 0);
 	pg_atomic_write_u64(&profile->head.evictions, 0);
-	WscGenerationAdopt(&profile->head.generation, wanted);
+	return WscGenerationAdopt(&profile->head.generation, wanted, tick->sampled_at);
 }
 
 void
@@ -350,7 +351,8 @@ WscProfileAdd(const WscTick *tick, const WscSample *samples, int n)
 {
 	int			i;
 
-	adopt_reset();
+	if (!adopt_reset(tick))
+		return;
 	for (i = 0; i < n; i++)
 	{
 		const WscSample *sample = &samples[i];

@@ -114,16 +114,17 @@ WscRingAttach(void *mem, int64 slots, bool found)
 	pg_atomic_init_u64(&ring->overwritten, 0);
 }
 
-static void
-adopt_reset(void)
+/* False: the tick is from before a reset. */
+static bool
+adopt_reset(const WscTick *tick)
 {
 	uint64		wanted;
 
 	if (!WscGenerationStale(&ring->generation, &wanted))
-		return;
+		return true;
 	pg_atomic_write_u64(&ring->base, pg_atomic_read_u64(&ring->commit));
 	pg_atomic_write_u64(&ring->overwritten, 0);
-	WscGenerationAdopt(&ring->generation, wanted);
+	return WscGenerationAdopt(&ring->generation, wanted, tick->sampled_at);
 }
 
 void
@@ -134,7 +135,8 @@ WscRingAdd(const WscTick *tick, const WscSample *samples, int n)
 	int			i;
 	RingHeader *header;
 
-	adopt_reset();
+	if (!adopt_reset(tick))
+		return;
 
 	/* A tick without samples has nothing to say; room is for those with. */
 	if (n == 0)

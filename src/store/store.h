@@ -85,11 +85,20 @@ WscGenerationStale(WscGeneration *gen, uint64 *wanted)
 	return *wanted != pg_atomic_read_u64(&gen->adopted);
 }
 
-static inline void
-WscGenerationAdopt(WscGeneration *gen, uint64 wanted)
+/*
+ * False: the tick at hand was taken before the reset, and goes with what was
+ * cleared.
+ */
+static inline bool
+WscGenerationAdopt(WscGeneration *gen, uint64 wanted, TimestampTz sampled_at)
 {
-	pg_write_barrier();			/* the clearing before the adoption */
+	/*
+	 * The clearing before the adoption, for readers; and wanted before
+	 * reset_at, which pairs with WscGenerationReset().
+	 */
+	pg_memory_barrier();
 	pg_atomic_write_u64(&gen->adopted, wanted);
+	return sampled_at >= (TimestampTz) pg_atomic_read_u64(&gen->reset_at);
 }
 
 #define WSC_READ_TRIES 100

@@ -103,7 +103,7 @@ profile_hammer(PG_FUNCTION_ARGS)
 		mix((uint64) control->next_seq++, 11) % keys + 1;
 
 		make_profile_sample(number, &samples[0]);
-		tick.sampled_at = control->next_tick++ * NUMBERS + number;
+		tick.sampled_at = (written + 1) * NUMBERS + number;
 		tick.weight_ns = number;
 		WscProfileAdd(&tick, samples, 1);
 		written++;

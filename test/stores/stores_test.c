@@ -29,6 +29,7 @@ extern PGDLLEXPORT void _PG_init(void);
 
 SQL_FUNCTION(stores_init);
 SQL_FUNCTION(store_reset);
+SQL_FUNCTION(reset_ahead);
 SQL_FUNCTION(store_info);
 SQL_FUNCTION(written_ticks);
 SQL_FUNCTION(parked_pid);
@@ -165,7 +166,7 @@ stores_init(PG_FUNCTION_ARGS)
 	control->profile_max = profile_max;
 	control->dimensions = PG_GETARG_INT32(2);
 	control->next_seq = 1;
-	control->next_tick = 1;
+	control->next_tick = TEST_FIRST_TICK;
 	pg_atomic_init_u64(&control->written, 0);
 	pg_atomic_init_u32(&control->parked, 0);
 	pg_atomic_init_u32(&control->stop, 0);
@@ -209,6 +210,18 @@ store_reset(PG_FUNCTION_ARGS)
 	int			store = find_store(PG_GETARG_TEXT_PP(0));
 
 	stores[store].reset(GetCurrentTimestamp());
+	PG_RETURN_VOID();
+}
+
+/* reset_ahead(): all stores, with a moment behind that of the next tick */
+Datum
+reset_ahead(PG_FUNCTION_ARGS)
+{
+	int			i;
+
+	attach_stores();
+	for (i = 0; i < (int) lengthof(stores); i++)
+		stores[i].reset(control->next_tick + 1);
 	PG_RETURN_VOID();
 }
 

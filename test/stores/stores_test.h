@@ -33,6 +33,12 @@
 /* The largest tick. */
 #define TEST_MAX_SAMPLES 1000
 
+/*
+ * Moment of the first tick, years from now, so that no tick is before a
+ * reset unless a test wants it to be.
+ */
+#define TEST_FIRST_TICK (INT64CONST(1) << 50)
+
 /* The weight of all ticks whose weight a reader checks. */
 #define TEST_WEIGHT_NS 7
 
@@ -44,7 +50,7 @@ typedef struct TestControl
 	int32		dimensions;
 
 	int64		next_seq;		/* of the next ring sample; writer's */
-	int64		next_tick;		/* writer's */
+	int64		next_tick;		/* its moment; writer's */
 
 	pg_atomic_uint64 written;	/* ticks of the writer that runs */
 	pg_atomic_uint32 parked;	/* pid of the reader that stopped itself */

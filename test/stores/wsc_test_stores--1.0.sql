@@ -7,6 +7,8 @@ CREATE FUNCTION stores_init(ring_slots integer, profile_max integer,
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION store_reset(store text) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION reset_ahead() RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION store_info(store text, OUT entries bigint,
 	OUT max_entries bigint, OUT span_ms float8, OUT evictions bigint,
 	OUT overwritten bigint, OUT stats_reset timestamptz)
