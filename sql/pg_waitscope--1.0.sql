@@ -150,7 +150,8 @@ SELECT CASE WHEN s.event_id IS NULL THEN 'total'
        s.top_queryid
 FROM pg_waitscope_get_summary() s
 WHERE s.event_id IS NULL
-   OR greatest(s.aas_10s, s.aas_1m, s.aas_5m, s.aas_15m) >= 0.005
+   OR greatest(s.aas_10s, s.aas_1m, s.aas_5m, s.aas_15m)
+      >= 0.005::double precision
 ORDER BY s.event_id IS NOT NULL,
          s.aas_1m DESC NULLS LAST,
          s.aas_10s DESC NULLS LAST,
@@ -489,7 +490,8 @@ CREATE FUNCTION pg_waitscope_get_status(
 	OUT exact_state text,
 	OUT exact_reason text,
 	OUT server_start timestamptz,
-	OUT epoch bigint)
+	OUT epoch bigint,
+	OUT scan_delay_time double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1;
@@ -519,7 +521,8 @@ SELECT s.sampler_pid,
        s.exact_state,
        s.exact_reason,
        s.server_start,
-       s.epoch
+       s.epoch,
+       s.scan_delay_time
 FROM pg_waitscope_get_status() s;
 
 COMMENT ON VIEW pg_waitscope_status IS
@@ -557,7 +560,7 @@ COMMENT ON COLUMN pg_waitscope_status.idle_in_transaction_samples IS
 COMMENT ON COLUMN pg_waitscope_status.background_idle_samples IS
 'How often server processes were seen waiting for work. Counted here only.';
 COMMENT ON COLUMN pg_waitscope_status.hidden_samples IS
-'How often processes were seen that do not report what they do because track_activities is off. Counted here only.';
+'How often sessions were seen that waited for nothing and whose state is not known: track_activities is off for them, or they were just starting or ending. Counted here only.';
 COMMENT ON COLUMN pg_waitscope_status.degraded IS
 'What is missing and why: a stable word, a colon and a sentence each. The words are sampler_not_running, sampler_stalled, sampler_status_unreadable, sampling_off, status_entries_unavailable, query_ids_unavailable, track_activities_off. Empty if all is well, never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.exact_state IS
@@ -568,6 +571,8 @@ COMMENT ON COLUMN pg_waitscope_status.server_start IS
 'When the server was started. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.epoch IS
 'Changes if and only if a counter may have gone back without a reset. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_status.scan_delay_time IS
+'Longest time until a new process is first looked at, in milliseconds: one period, or more where the process array has more than 512 slots and is not read as a whole each time. NULL if the sampler stands still while it changes its figures.';
 
 ------------------------------------------------------------------------
 -- stores: what is kept, in how much memory

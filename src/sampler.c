@@ -8,8 +8,8 @@
  * with exit code 1 whatever ended it, so that the postmaster starts it again
  * a second later; what it knew lies in shared memory and lives on.
  *
- * WscSamplerShared is written by the worker only.  Readers copy it between
- * two reads of the change counter, which is odd while it changes.
+ * WscSamplerShared is written by the worker only, under a change counter (see
+ * store.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -37,8 +37,7 @@
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
-
-#define READ_TRIES 100
+#include "store/store.h"
 
 typedef struct WscSamplerShared
 {
@@ -89,36 +88,17 @@ WscSamplerAttach(void *mem, bool found)
 bool
 WscSamplerRead(WscSamplerStatus *status)
 {
-	for (int i = 0; i < READ_TRIES; i++)
+	for (int i = 0; i < WSC_READ_TRIES; i++)
 	{
-		uint32		before = pg_atomic_read_u32(&shared->changes);
+		uint32		before;
 
-		pg_read_barrier();		/* pairs with begin_change() */
+		if (!WscBeginRead(&shared->changes, &before))
+			continue;
 		*status = shared->status;
-		pg_read_barrier();		/* pairs with end_change() */
-		if ((before & 1) == 0 &&
-			pg_atomic_read_u32(&shared->changes) == before)
+		if (WscEndRead(&shared->changes, before))
 			return true;
 	}
 	return false;
-}
-
-/* A process that died in between left the counter odd: begin makes it so. */
-static void
-begin_change(void)
-{
-	uint32		changes = pg_atomic_read_u32(&shared->changes);
-
-	pg_atomic_write_u32(&shared->changes, (changes | 1));
-	pg_write_barrier();			/* pairs with WscSamplerRead() */
-}
-
-static void
-end_change(void)
-{
-	pg_write_barrier();			/* pairs with WscSamplerRead() */
-	pg_atomic_write_u32(&shared->changes,
-						pg_atomic_read_u32(&shared->changes) + 1);
 }
 
 /* CPU time of this process. */
@@ -159,10 +139,10 @@ apply_settings(Sampler *sampler)
 	sampler->sampling = wsc_sampling;
 	sampler->options.idle = wsc_track_idle;
 
-	begin_change();
+	WscBeginChange(&shared->changes);
 	shared->status.sampling = wsc_sampling;
 	shared->status.period_ns = period_ns;
-	end_change();
+	WscEndChange(&shared->changes);
 }
 
 /*
@@ -210,7 +190,7 @@ publish_tick(Sampler *sampler, const WscGridTick *grid_tick,
 		sampler->cpu_read_ns = tick->mono_ns;
 	}
 
-	begin_change();
+	WscBeginChange(&shared->changes);
 	status->ticks++;
 	status->ticks_missed += grid_tick->missed;
 	status->max_lateness_ns = Max(status->max_lateness_ns,
@@ -222,7 +202,7 @@ publish_tick(Sampler *sampler, const WscGridTick *grid_tick,
 		status->class_samples[i] += tick->counts[i];
 	status->last_tick_at = tick->sampled_at;
 	status->scan_delay_ticks = WscScannerDelay(sampler->scanner);
-	end_change();
+	WscEndChange(&shared->changes);
 }
 
 static void
@@ -261,13 +241,13 @@ start_sampler(void)
 	sampler->cpu_base_ns = shared->status.cpu_ns;
 
 	problem = WscScannerStatusProblem(sampler->scanner);
-	begin_change();
+	WscBeginChange(&shared->changes);
 	shared->status.pid = MyProcPid;
 	shared->status.started_at = GetCurrentTimestamp();
 	shared->status.starts++;
 	strlcpy(shared->status.status_problem, problem ? problem : "",
 			sizeof(shared->status.status_problem));
-	end_change();
+	WscEndChange(&shared->changes);
 	apply_settings(sampler);
 	return sampler;
 }
@@ -278,10 +258,10 @@ publish_end(int code, Datum arg)
 {
 	Sampler    *sampler = (Sampler *) DatumGetPointer(arg);
 
-	begin_change();
+	WscBeginChange(&shared->changes);
 	shared->status.pid = 0;
 	shared->status.cpu_ns = sampler->cpu_base_ns + read_cpu_time();
-	end_change();
+	WscEndChange(&shared->changes);
 }
 
 static void

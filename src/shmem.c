@@ -109,7 +109,7 @@ attach_control(void *mem, bool found)
 {
 	control = (WscControl *) mem;
 	if (!found)
-		control->epoch = GetCurrentTimestamp() / USECS_PER_SEC;
+		control->epoch = GetCurrentTimestamp();
 }
 
 const WscRegion wsc_regions[] =

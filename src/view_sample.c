@@ -25,8 +25,6 @@
 #include "port/timer.h"
 #include "sample/grid.h"
 #include "sample/scan.h"
-#include "sampler.h"
-#include "shmem.h"
 #include "store/eventdict.h"
 #include "view.h"
 
@@ -119,13 +117,21 @@ add_sample(Totals *totals, const WscSample *sample, int64 weight_ns)
 	memset(&key, 0, sizeof(key));
 	key.wait_event_info = sample->wait_event_info;
 	key.lwlock_mode = sample->lwlock_mode;
-	if (hash_get_num_entries(totals->groups) < MAX_GROUPS &&
-		WscMaySeeRole(&totals->privileges, sample->usesysid))
+	if (WscMaySeeRole(&totals->privileges, sample->usesysid))
 	{
 		key.queryid = sample->queryid;
 		key.datid = sample->datid;
 	}
-	group = hash_search(totals->groups, &key, HASH_ENTER, &found);
+	group = hash_search(totals->groups, &key, HASH_FIND, &found);
+	if (!found)
+	{
+		if (hash_get_num_entries(totals->groups) >= MAX_GROUPS)
+		{
+			key.queryid = 0;
+			key.datid = InvalidOid;
+		}
+		group = hash_search(totals->groups, &key, HASH_ENTER, &found);
+	}
 	if (!found)
 	{
 		group->samples = 0;
@@ -135,17 +141,6 @@ add_sample(Totals *totals, const WscSample *sample, int64 weight_ns)
 	group->time_ns += weight_ns;
 }
 
-/* The sampler is nobody's load. */
-static int
-find_sampler_pid(void)
-{
-	WscSamplerStatus status;
-
-	if (WscShmemAttached() && WscSamplerRead(&status))
-		return status.pid;
-	return 0;
-}
-
 /* Takes a tick in each of a number of cells of the grid. */
 static void
 collect(Totals *totals, int64 cells, int64 period_ns)
@@ -153,7 +148,7 @@ collect(Totals *totals, int64 cells, int64 period_ns)
 	WscScanner *scanner = WscScannerCreate();
 	WscSample  *samples = palloc0(sizeof(WscSample) *
 								  (Size) WscScannerSlots(scanner));
-	WscScanOptions options = {.skip_pid = find_sampler_pid()};
+	WscScanOptions options = {0};
 	uint32		wait_event = WscSleepWaitEvent("PgWaitscopeSample");
 	WscTimer   *timer = WscTimerCreate();
 	int64		now = WscTimerNow();
@@ -244,7 +239,7 @@ pg_waitscope_sample(PG_FUNCTION_ARGS)
 	WscPrivilegesBegin(&totals.privileges);
 	WscRowsBegin(&rows, fcinfo);
 
-	collect(&totals, (int64) (duration_ms / period_ms),
+	collect(&totals, (int64) rint(duration_ms / period_ms),
 			(int64) rint(period_ms * NS_PER_MS));
 
 	hash_seq_init(&scan, totals.groups);

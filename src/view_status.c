@@ -55,11 +55,15 @@ add_sampler_reasons(ArrayBuildState **reasons, const WscSamplerStatus *status)
 
 	if (status->pid == 0)
 	{
-		add_reason(reasons, status->starts == 0 ?
-				   "sampler_not_running: The sampler has never started; "
-				   "increase \"max_worker_processes\" and restart the server." :
-				   "sampler_not_running: The sampler has ended; "
-				   "the server starts it again within seconds.");
+		if (status->starts > 0)
+			add_reason(reasons,
+					   "sampler_not_running: The sampler has ended; "
+					   "the server starts it again within seconds.");
+		else
+			add_reason(reasons,
+					   "sampler_not_running: The sampler has not started yet; "
+					   "if it stays so, increase \"max_worker_processes\" and "
+					   "restart the server.");
 		return;
 	}
 	if (status->status_problem[0] != '\0')
@@ -170,6 +174,10 @@ pg_waitscope_get_status(PG_FUNCTION_ARGS)
 	WscPutText(&rows, "Exact mode is not part of this version.");
 	WscPutMoment(&rows, PgStartTime);
 	WscPutInt64(&rows, WscShmemEpoch());
+	if (readable)
+		WscPutTime(&rows, status.scan_delay_ticks * status.period_ns);
+	else
+		WscPutNull(&rows);
 	WscRowsEnd(&rows);
 	return (Datum) 0;
 }

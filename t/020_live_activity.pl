@@ -125,6 +125,19 @@ is(row($pid, 'queryid'), core_queryid($pid), 'a statement that will fail');
 cancel($s);
 is(row($pid, 'state, queryid'), 'idle|', 'and nothing of it afterwards');
 
+# A call by the fastpath protocol is load, but no statement: the server keeps
+# the id of the one before it.
+my $lo_holder = Session->new($node);
+$s->query('SELECT lo_create(4242)');
+$lo_holder->query("BEGIN; COMMENT ON LARGE OBJECT 4242 IS 'held'");
+$s->send("\\lo_unlink 4242\n");
+wait_until($pid, "state = 'fastpath function call' AND wait_event = 'object'");
+is(row($pid, 'state_class, queryid'), 'foreground|', 'fastpath call');
+isnt(core_queryid($pid), '', '... after another statement') if $have_ids;
+$lo_holder->query('ROLLBACK');
+$s->finish;
+$lo_holder->quit;
+
 # psql sends nothing more, so COPY waits for its client.
 $s->send("COPY items FROM STDIN;\n");
 wait_until($pid, "state = 'active' AND wait_event = 'ClientRead'");

@@ -58,6 +58,40 @@ WscTimerNow(void)
 	return (int64) ts.tv_sec * NSECS_PER_SEC + ts.tv_nsec;
 }
 
+#ifdef __linux__
+static void
+close_timer(WscTimer *timer)
+{
+	if (timer->set != NULL)
+		FreeWaitEventSet(timer->set);
+	close(timer->fd);
+	ReleaseExternalFD();
+}
+
+/* Puts the timer into one wait with the latch and postmaster death. */
+static void
+watch_timer(WscTimer *timer)
+{
+	PG_TRY();
+	{
+		timer->set = create_event_set(3);
+		AddWaitEventToSet(timer->set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch,
+						  NULL);
+		AddWaitEventToSet(timer->set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET,
+						  NULL, NULL);
+		AddWaitEventToSet(timer->set, WL_SOCKET_READABLE, timer->fd, NULL,
+						  NULL);
+	}
+	PG_CATCH();
+	{
+		close_timer(timer);
+		pfree(timer);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+#endif
+
 WscTimer *
 WscTimerCreate(void)
 {
@@ -66,19 +100,15 @@ WscTimerCreate(void)
 	timer->fd = -1;
 	timer->set = NULL;
 #ifdef __linux__
-	ReserveExternalFD();
-	timer->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (timer->fd < 0)
+	if (IsUnderPostmaster && AcquireExternalFD())
 	{
-		ReleaseExternalFD();
-		return timer;
+		timer->fd = timerfd_create(CLOCK_MONOTONIC,
+								   TFD_CLOEXEC | TFD_NONBLOCK);
+		if (timer->fd < 0)
+			ReleaseExternalFD();
+		else
+			watch_timer(timer);
 	}
-	timer->set = create_event_set(3);
-	AddWaitEventToSet(timer->set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch,
-					  NULL);
-	AddWaitEventToSet(timer->set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
-					  NULL);
-	AddWaitEventToSet(timer->set, WL_SOCKET_READABLE, timer->fd, NULL, NULL);
 #endif
 	return timer;
 }
@@ -86,12 +116,10 @@ WscTimerCreate(void)
 void
 WscTimerDestroy(WscTimer *timer)
 {
+#ifdef __linux__
 	if (timer->fd >= 0)
-	{
-		FreeWaitEventSet(timer->set);
-		close(timer->fd);
-		ReleaseExternalFD();
-	}
+		close_timer(timer);
+#endif
 	pfree(timer);
 }
 

@@ -229,7 +229,9 @@ fill_sample(const WscScanner *scanner, int slot, int pid, uint32 event,
 		sample->backend_type = (uint8) status.backend_type;
 		sample->datid = status.datid;
 		sample->usesysid = status.usesysid;
-		if (WscStateIsActive(status.state))
+
+		/* The server clears the last statement's id only for this state. */
+		if (status.state == STATE_RUNNING)
 			sample->queryid = status.queryid;
 		detail->state = (int) status.state;
 		detail->changecount = status.changecount;

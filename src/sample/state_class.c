@@ -54,6 +54,7 @@ static const Rule rules[] = {
 
 	/* Without a state its wait says what it does; without a wait nothing. */
 	{CLIENT, UNKNOWN, CLIENT_READ, WSC_IDLE},
+	{CLIENT, UNKNOWN, ACTIVITY, WSC_BACKGROUND_IDLE},
 	{CLIENT, UNKNOWN, NO_EVENT, WSC_HIDDEN},
 	{CLIENT, UNKNOWN, ANY_EVENT, WSC_FOREGROUND},
 

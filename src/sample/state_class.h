@@ -20,13 +20,6 @@ typedef enum WscProcKind
 	WSC_KIND_SERVER				/* all other processes of the server */
 } WscProcKind;
 
-/* What the query id of a process is good for depends on this, too. */
-static inline bool
-WscStateIsActive(BackendState state)
-{
-	return state == STATE_RUNNING || state == STATE_FASTPATH;
-}
-
 /*
  * STATE_UNDEFINED stands also for a status that could not be read.
  */

@@ -66,7 +66,7 @@ WscEventDictAttach(void *mem, bool found)
 		return;
 
 	memset(dict, 0, sizeof(*dict));
-	FmLockInit(&dict->lock.lock, "event names");
+	FmLockInit(&dict->lock.lock, "pg_waitscope_event_names");
 	pg_atomic_init_u32(&dict->count, WSC_EVENT_OTHER + 1);
 }
 
@@ -167,6 +167,7 @@ look_up_event(uint32 code)
 {
 	MemoryContext context = CurrentMemoryContext;
 	uint32		holdoff = InterruptHoldoffCount;
+	uint32		cancel_holdoff = QueryCancelHoldoffCount;
 	const char *volatile event = NULL;
 
 	PG_TRY();
@@ -179,8 +180,9 @@ look_up_event(uint32 code)
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
-		/* Raising an error set it to 0; ours is not a recovery by abort. */
+		/* Raising an error set both to 0; ours is not recovery by abort. */
 		InterruptHoldoffCount = holdoff;
+		QueryCancelHoldoffCount = cancel_holdoff;
 	}
 	PG_END_TRY();
 

@@ -399,7 +399,7 @@ lock_gets(PG_FUNCTION_ARGS)
 	for (i = 0; i < LockStatCount(); i++)
 	{
 		if (LockStatRead(i, mode, &row) &&
-			strcmp(row.name, "event names") == 0)
+			strcmp(row.name, "pg_waitscope_event_names") == 0)
 			PG_RETURN_INT64(row.gets);
 	}
 	elog(ERROR, "the lock on the event names is not registered");
