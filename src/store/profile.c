@@ -343,7 +343,8 @@ adopt_reset(const WscTick *tick)
 	}
 	pg_atomic_write_u32(&profile->head.nentries, 0);
 	pg_atomic_write_u64(&profile->head.evictions, 0);
-	return WscGenerationAdopt(&profile->head.generation, wanted, tick->sampled_at);
+	return WscGenerationAdopt(&profile->head.generation, wanted,
+							  tick->sampled_at);
 }
 
 void
