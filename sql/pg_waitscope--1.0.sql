@@ -620,7 +620,7 @@ COMMENT ON COLUMN pg_waitscope_stores.span IS
 COMMENT ON COLUMN pg_waitscope_stores.evictions IS
 'Entries that made room for others since the last reset. NULL if it never evicts.';
 COMMENT ON COLUMN pg_waitscope_stores.overwritten IS
-'Records that were overwritten before a reader that had begun could copy them. NULL if that cannot happen.';
+'Pieces that readers did without: records of the history that were overwritten before they could be copied, rows that kept changing or whose writer stood still in the middle. NULL if that cannot happen.';
 COMMENT ON COLUMN pg_waitscope_stores.stats_reset IS
 'When it was last reset, or made. NULL if it is not a store.';
 

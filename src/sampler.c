@@ -88,7 +88,9 @@ WscSamplerAttach(void *mem, bool found)
 bool
 WscSamplerRead(WscSamplerStatus *status)
 {
-	for (int i = 0; i < WSC_READ_TRIES; i++)
+	int			tries = 0;
+
+	do
 	{
 		uint32		before;
 
@@ -97,7 +99,7 @@ WscSamplerRead(WscSamplerStatus *status)
 		*status = shared->status;
 		if (WscEndRead(&shared->changes, before))
 			return true;
-	}
+	} while (WscReadAgain(&tries));
 	return false;
 }
 

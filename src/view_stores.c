@@ -41,29 +41,54 @@ WSC_SQL_FUNCTION(pg_waitscope_get_fmlocks);
 WSC_SQL_FUNCTION(pg_waitscope_get_stores);
 WSC_SQL_FUNCTION(pg_waitscope_reset);
 
+/*
+ * All rows of the events store and the moment of the reset they have counted
+ * from; samples are all 0 where there is no row.  A reset that comes between
+ * means to start again: nobody resets a thousand times a second.
+ */
+static TimestampTz
+read_events(WscEventTotals *totals, int count)
+{
+	TimestampTz reset_at;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		reset_at = WscEventsResetTime();
+		for (int id = 0; id < count; id++)
+		{
+			if (!WscEventsRead((WscEventId) id, &totals[id]))
+				memset(&totals[id], 0, sizeof(totals[id]));
+		}
+	} while (WscEventsResetTime() != reset_at);
+	return reset_at;
+}
+
 Datum
 pg_waitscope_get_events(PG_FUNCTION_ARGS)
 {
 	WscRows		rows;
-	WscStoreInfo info;
+	WscEventTotals *all;
+	TimestampTz reset_at;
 	int			count;
 
 	WscRequirePreload();
 	WscRowsBegin(&rows, fcinfo);
-	WscEventsInfo(&info);
 	count = WscEventDictCount();
+	all = palloc(sizeof(WscEventTotals) * (Size) count);
+	reset_at = read_events(all, count);
 	for (int id = 0; id < count; id++)
 	{
-		WscEventTotals totals;
+		WscEventTotals totals = all[id];
 
-		if (!WscEventsRead((WscEventId) id, &totals))
+		if (totals.samples == 0 && totals.background_samples == 0)
 			continue;
 		WscPutInt32(&rows, id);
 		WscPutInt64(&rows, totals.samples);
 		WscPutTime(&rows, totals.time_ns);
 		WscPutInt64(&rows, totals.background_samples);
 		WscPutTime(&rows, totals.background_time_ns);
-		WscPutMoment(&rows, info.stats_reset);
+		WscPutMoment(&rows, reset_at);
 		WscPutInt64(&rows, WscShmemEpoch());
 		WscRowsEnd(&rows);
 	}

@@ -112,6 +112,7 @@ count_queries(void)
 
 	WscPrivilegesBegin(&privileges);
 	reader = WscRingOpen();
+	WscRingSkipTo(reader, since);
 	while (WscRingNext(reader, &sample, &sampled_at, &weight_ns))
 	{
 		bool		hidden;

@@ -197,6 +197,17 @@ init(1000, 100, $all_dimensions);
 feed(5000, 10, 100, 100, 2, TRANSACTIONID, FOREGROUND, NONE);
 is(info('ring', 'span_ms'), 900, 'span is the time from oldest to newest tick');
 
+# A reader that wants only what is recent.
+init(65536, 100, $all_dimensions);
+query('SELECT count(ticks) FROM generate_series(1, 1500) i, LATERAL ring_write(0 * i, 50)');
+for my $back (1, 10, 100, 1000, 1270, 3000)
+{
+	my ($all, $older) = call("ring_skip($back, false)");
+	my ($got, $surplus) = call("ring_skip($back, true)");
+	is($got, $all, "skipping loses nothing of the last $back ticks");
+	cmp_ok($surplus, '<=', 3 * $all + 8192, 'and reads little more');
+}
+
 # A reset while readers are open.
 init(1000, 100, $all_dimensions);
 call('ring_write(0, 100)');
@@ -362,13 +373,16 @@ call('profile_write(0, 1000, 100)') for 1 .. 3;
 is(call('profile_at_rest()'), '1000|1000|3000|0', 'with room for all keys all samples are there');
 is(info('profile', 'evictions'), 0, 'and nothing is evicted');
 
-# As many samples for one key as there are keys of one sample each: the first
-# stay while the others come and go.
+# Keys with many samples stay while others of one sample each come and go,
+# and give way when that goes on and on.
 init(10, 100, $by_query);
 call('profile_write(0, 50, 50)') for 1 .. 20;
-call('profile_write(0, 5000, 100)');
+call('profile_write(0, 300, 100)');
+cmp_ok(info('profile', 'evictions'), '>=', 200, 'others come and go');
 cmp_ok((call('profile_at_rest()'))[2], '>=', 50 * 20, 'what is seen often is not evicted');
 is(call('profile_revisit()'), 0, 'and is found');
+call('profile_write(0, 30000, 100)');
+cmp_ok((call('profile_at_rest()'))[2], '<', 50 * 20, 'what is seen no longer is, in the end');
 
 init(10, 5000, 0);
 call('profile_write(0, 3000, 100)');

@@ -67,6 +67,7 @@ typedef struct CopySet
 typedef struct WscEvents
 {
 	WscGeneration generation;
+	pg_atomic_uint64 skipped;	/* readers add: rows they could not get */
 
 	/* writer's own */
 	int32		nevents;		/* ids seen so far are below */
@@ -142,6 +143,7 @@ WscEventsAttach(void *mem, bool found)
 
 	memset(events, 0, sizeof(*events));
 	WscGenerationInit(&events->generation, GetCurrentTimestamp());
+	pg_atomic_init_u64(&events->skipped, 0);
 	pg_atomic_init_u32(&events->changes, 0);
 	for (i = 0; i < WSC_MAX_EVENTS; i++)
 		pg_atomic_init_u32(&events->rows[i].changes, 0);
@@ -187,8 +189,7 @@ count_sample(const WscSample *sample, int64 weight_ns)
 {
 	EventRow   *row = &events->rows[sample->event];
 
-	if (sample->state_class != WSC_FOREGROUND &&
-		sample->state_class != WSC_BACKGROUND)
+	if (!WscIsCounted(sample))
 		return;
 
 	events->nevents = Max(events->nevents, sample->event + 1);
@@ -236,9 +237,9 @@ static bool
 read_row(WscEventId event, WscEventTotals *totals)
 {
 	EventRow   *row = &events->rows[event];
-	int			tries;
+	int			tries = 0;
 
-	for (tries = 0; tries < WSC_READ_TRIES; tries++)
+	do
 	{
 		uint32		before;
 
@@ -247,7 +248,8 @@ read_row(WscEventId event, WscEventTotals *totals)
 		*totals = row->totals;
 		if (WscEndRead(&row->changes, before))
 			return true;
-	}
+	} while (WscReadAgain(&tries));
+	pg_atomic_fetch_add_u64(&events->skipped, 1);
 	return false;
 }
 
@@ -319,22 +321,22 @@ find_copies(int64 moment_ns, Copy **before, Copy **after)
 static bool
 read_live(Copy *into)
 {
-	int			tries;
+	bool		done = false;
+	int			tries = 0;
 	int			i;
 
-	for (tries = 0;; tries++)
+	do
 	{
 		uint32		before;
 
-		if (tries == WSC_READ_TRIES)
-			return false;
 		if (!WscBeginRead(&events->changes, &before))
 			continue;
 		into->mono_ns = events->last_ns;
 		into->covered_ns = events->covered_ns;
-		if (WscEndRead(&events->changes, before))
-			break;
-	}
+		done = WscEndRead(&events->changes, before);
+	} while (!done && WscReadAgain(&tries));
+	if (!done)
+		return false;
 	for (i = 0; i < WSC_MAX_EVENTS; i++)
 	{
 		WscEventTotals totals;
@@ -437,6 +439,18 @@ WscEventsReset(TimestampTz now)
 	WscGenerationReset(&events->generation, now);
 }
 
+/* Before and after reading rows, hence the barriers. */
+TimestampTz
+WscEventsResetTime(void)
+{
+	TimestampTz moment;
+
+	pg_read_barrier();
+	moment = WscGenerationTime(&events->generation);
+	pg_read_barrier();
+	return moment;
+}
+
 void
 WscEventsInfo(WscStoreInfo *info)
 {
@@ -452,7 +466,6 @@ WscEventsInfo(WscStoreInfo *info)
 	info->max_entries = WSC_MAX_EVENTS;
 	info->span_ns = -1;
 	info->evictions = -1;
-	info->overwritten = -1;
-	info->stats_reset = (TimestampTz)
-		pg_atomic_read_u64(&events->generation.reset_at);
+	info->overwritten = (int64) pg_atomic_read_u64(&events->skipped);
+	info->stats_reset = WscGenerationTime(&events->generation);
 }

@@ -45,6 +45,9 @@ extern bool WscEventsWindow(int64 now_ns, int64 window_ns, int64 *time_ns,
 							int64 *covered_ns);
 
 extern void WscEventsReset(TimestampTz now);
+
+/* When the totals were last set to 0; changes as soon as they are. */
+extern TimestampTz WscEventsResetTime(void);
 extern void WscEventsInfo(WscStoreInfo *info);
 
 #endif							/* WSC_EVENTS_H */

@@ -32,6 +32,7 @@ typedef struct LWLockRow
 typedef struct WscLWLocks
 {
 	WscGeneration generation;
+	pg_atomic_uint64 skipped;	/* readers add: rows they could not get */
 	uint64		tick;			/* ticks added; writer's own */
 	LWLockRow	rows[WSC_MAX_EVENTS];
 } WscLWLocks;
@@ -55,6 +56,7 @@ WscLWLocksAttach(void *mem, bool found)
 
 	memset(lwlocks, 0, sizeof(*lwlocks));
 	WscGenerationInit(&lwlocks->generation, GetCurrentTimestamp());
+	pg_atomic_init_u64(&lwlocks->skipped, 0);
 	for (i = 0; i < WSC_MAX_EVENTS; i++)
 		pg_atomic_init_u32(&lwlocks->rows[i].changes, 0);
 }
@@ -120,7 +122,8 @@ WscLWLocksAdd(const WscTick *tick, const WscSample *samples, int n)
 	{
 		const WscSample *sample = &samples[i];
 
-		if (WSC_WAIT_CLASS(sample->wait_event_info) == PG_WAIT_LWLOCK)
+		if (WscIsCounted(sample) &&
+			WSC_WAIT_CLASS(sample->wait_event_info) == PG_WAIT_LWLOCK)
 			add_waiter(&lwlocks->rows[sample->event], sample->lwlock_mode,
 					   tick->weight_ns);
 	}
@@ -129,11 +132,11 @@ WscLWLocksAdd(const WscTick *tick, const WscSample *samples, int n)
 bool
 WscLWLocksRead(WscEventId event, WscLWLockTotals *totals)
 {
-	int			tries;
+	int			tries = 0;
 
 	if (event >= WSC_MAX_EVENTS)
 		return false;
-	for (tries = 0; tries < WSC_READ_TRIES; tries++)
+	do
 	{
 		LWLockRow  *row = &lwlocks->rows[event];
 		uint32		before;
@@ -147,7 +150,8 @@ WscLWLocksRead(WscEventId event, WscLWLockTotals *totals)
 			continue;
 		return totals->samples > 0 &&
 			WscGenerationValid(&lwlocks->generation);
-	}
+	} while (WscReadAgain(&tries));
+	pg_atomic_fetch_add_u64(&lwlocks->skipped, 1);
 	return false;
 }
 
@@ -172,7 +176,6 @@ WscLWLocksInfo(WscStoreInfo *info)
 	info->max_entries = WSC_MAX_EVENTS;
 	info->span_ns = -1;
 	info->evictions = -1;
-	info->overwritten = -1;
-	info->stats_reset = (TimestampTz)
-		pg_atomic_read_u64(&lwlocks->generation.reset_at);
+	info->overwritten = (int64) pg_atomic_read_u64(&lwlocks->skipped);
+	info->stats_reset = WscGenerationTime(&lwlocks->generation);
 }

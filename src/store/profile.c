@@ -16,7 +16,9 @@
  *
  * A full table makes room by a clock hand: of the next slots the entry with
  * the fewest samples goes, to the power of two.  So what is seen often stays,
- * however many keys are seen once.  The ranks that this takes are bytes in an
+ * however many keys are seen once.  In one of some turns the hand lowers what
+ * it passes by one rank, and an entry seen again has its full rank back: what
+ * was seen often but is no longer gives way in the end.  The ranks that this takes are bytes in an
  * array of their own, of which the hand looks at one cache line, and at a few
  * more if that has no entry of the lowest rank.  (The least of the 5 or so
  * entries in 16 slots was tried: a flood of new keys had swept out all others
@@ -41,6 +43,7 @@
 
 #define HAND_SLOTS 64			/* ranks in a cache line */
 #define HAND_LINES 8			/* looked at for one eviction */
+#define HAND_TURNS 16			/* one of so many lowers ranks */
 
 #define DIMENSION_OFF 0xFF		/* backend_type when it is no dimension */
 
@@ -66,10 +69,13 @@ typedef struct ProfileHead
 	int32		dimensions;		/* WSC_BY_* */
 
 	uint32		hand;			/* writer's own */
+	uint32		turns;			/* of the hand; writer's own */
 
 	/* written by the sampler */
 	pg_atomic_uint32 nentries;
 	pg_atomic_uint64 evictions;
+
+	pg_atomic_uint64 skipped;	/* readers add: slots they could not get */
 } ProfileHead;
 
 typedef struct WscProfile
@@ -114,13 +120,14 @@ WscProfileAttach(void *mem, int max_entries, int dimensions, bool found)
 	profile->head.dimensions = dimensions;
 	pg_atomic_init_u32(&profile->head.nentries, 0);
 	pg_atomic_init_u64(&profile->head.evictions, 0);
+	pg_atomic_init_u64(&profile->head.skipped, 0);
 	for (i = 0; i < profile->head.nslots; i++)
 		pg_atomic_init_u32(&profile->slots[i].changes, 0);
 }
 
 /*
- * The rank of a slot: 0 when it is free, else 1 + log2(samples), rounded down.
- * Writer's own.
+ * The rank of a slot: 0 when it is free, else 1 + log2(samples), rounded down,
+ * less what the hand has taken since the last of them.  Writer's own.
  */
 static inline uint8 *
 rank_of(uint32 slot)
@@ -232,6 +239,7 @@ evict_entry(void)
 	for (lines = 0; lines < HAND_LINES || least == PG_UINT8_MAX; lines++)
 	{
 		uint32		first = profile->head.hand;
+		bool		lower = profile->head.turns % HAND_TURNS == 0;
 		uint32		i;
 
 		for (i = first; i < first + line_slots; i++)
@@ -243,8 +251,12 @@ evict_entry(void)
 				least = rank;
 				victim = i;
 			}
+			if (lower && *rank_of(i) > 1)
+				(*rank_of(i))--;
 		}
 		profile->head.hand = (first + line_slots) & (nslots - 1);
+		if (profile->head.hand == 0)
+			profile->head.turns++;
 		if (least == 0)
 			break;
 	}
@@ -315,9 +327,8 @@ count_sample(ProfileSlot *slot, const WscTick *tick)
 	slot->entry.last_seen = tick->sampled_at;
 	WscEndChange(&slot->changes);
 
-	/* A power of two is where the logarithm rises. */
-	if ((samples & (samples - 1)) == 0)
-		(*rank_of((uint32) (slot - profile->slots)))++;
+	*rank_of((uint32) (slot - profile->slots)) =
+		(uint8) (pg_leftmost_one_pos64((uint64) samples) + 1);
 }
 
 /* False: the tick is from before a reset. */
@@ -361,8 +372,7 @@ WscProfileAdd(const WscTick *tick, const WscSample *samples, int n)
 		ProfileSlot *slot;
 		uint32		home;
 
-		if (sample->state_class != WSC_FOREGROUND &&
-			sample->state_class != WSC_BACKGROUND)
+		if (!WscIsCounted(sample))
 			continue;
 
 		make_key(sample, &key);
@@ -376,12 +386,6 @@ WscProfileAdd(const WscTick *tick, const WscSample *samples, int n)
 }
 
 int
-WscProfileDimensions(void)
-{
-	return profile->head.dimensions;
-}
-
-int
 WscProfileSlots(void)
 {
 	return profile->head.nslots;
@@ -391,9 +395,9 @@ bool
 WscProfileRead(int slot, WscProfileEntry *entry)
 {
 	ProfileSlot *from = &profile->slots[slot];
-	int			tries;
+	int			tries = 0;
 
-	for (tries = 0; tries < WSC_READ_TRIES; tries++)
+	do
 	{
 		uint32		before;
 		bool		live;
@@ -407,7 +411,8 @@ WscProfileRead(int slot, WscProfileEntry *entry)
 		if (!WscEndRead(&from->changes, before))
 			continue;
 		return live && WscGenerationValid(&profile->head.generation);
-	}
+	} while (WscReadAgain(&tries));
+	pg_atomic_fetch_add_u64(&profile->head.skipped, 1);
 	return false;
 }
 
@@ -426,9 +431,8 @@ WscProfileInfo(WscStoreInfo *info)
 	info->max_entries = profile->head.max_entries;
 	info->span_ns = -1;
 	info->evictions = 0;
-	info->overwritten = -1;
-	info->stats_reset = (TimestampTz)
-		pg_atomic_read_u64(&profile->head.generation.reset_at);
+	info->overwritten = (int64) pg_atomic_read_u64(&profile->head.skipped);
+	info->stats_reset = WscGenerationTime(&profile->head.generation);
 	if (valid)
 	{
 		info->entries = (int64) pg_atomic_read_u32(&profile->head.nentries);

@@ -46,9 +46,6 @@ extern void WscProfileAttach(void *mem, int max_entries, int dimensions,
 extern void WscProfileAdd(const WscTick *tick, const WscSample *samples,
 						  int n);
 
-/* Dimensions in force (WSC_BY_*), as the first process set them. */
-extern int	WscProfileDimensions(void);
-
 /*
  * Any process: number of slots, and the entry in one of them.  False if the
  * slot is empty or could not be read consistently in a few tries.

@@ -195,7 +195,6 @@ WscRingOpen(void)
 {
 	WscRingReader *reader = palloc(sizeof(WscRingReader));
 	uint64		slots = (uint64) ring->slots;
-
 	bool		valid;
 
 	reader->wanted = pg_atomic_read_u64(&ring->generation.wanted);
@@ -318,6 +317,45 @@ WscRingNext(WscRingReader *reader, WscSample *sample,
 	}
 }
 
+/* Goes on with the first whole tick behind a position. */
+static void
+move_to(WscRingReader *reader, uint64 position)
+{
+	reader->next = position;
+	reader->current = 0;
+	reader->nrecords = 0;
+	reader->in_tick = false;
+	reader->lost = false;
+}
+
+/*
+ * Ticks are of any length, so they cannot be counted back: steps from the
+ * end that grow until one begins early enough.
+ */
+void
+WscRingSkipTo(WscRingReader *reader, TimestampTz since)
+{
+	uint64		oldest = reader->next;
+	uint64		step = 16 * CHUNK_RECORDS;
+
+	for (; reader->end - oldest > step; step *= 4)
+	{
+		WscSample	sample;
+		TimestampTz sampled_at;
+		int64		weight_ns;
+		bool		found;
+
+		move_to(reader, reader->end - step);
+		found = WscRingNext(reader, &sample, &sampled_at, &weight_ns);
+		if (!found || sampled_at < since)
+		{
+			move_to(reader, reader->end - step);
+			return;
+		}
+	}
+	move_to(reader, oldest);
+}
+
 void
 WscRingReset(TimestampTz now)
 {
@@ -353,8 +391,7 @@ WscRingInfo(WscStoreInfo *info)
 	info->span_ns = 0;
 	info->evictions = -1;
 	info->overwritten = (int64) pg_atomic_read_u64(&ring->overwritten);
-	info->stats_reset = (TimestampTz)
-		pg_atomic_read_u64(&ring->generation.reset_at);
+	info->stats_reset = WscGenerationTime(&ring->generation);
 
 	if (!WscGenerationValid(&ring->generation))
 	{

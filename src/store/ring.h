@@ -34,6 +34,12 @@ extern WscRingReader *WscRingOpen(void);	/* allocates */
 extern bool WscRingNext(WscRingReader *reader, WscSample *sample,
 						TimestampTz *sampled_at, int64 *weight_ns);
 
+/*
+ * Right after WscRingOpen(): skips samples taken before a moment, not all of
+ * them, but without reading most of the ring.
+ */
+extern void WscRingSkipTo(WscRingReader *reader, TimestampTz since);
+
 extern void WscRingReset(TimestampTz now);
 extern void WscRingInfo(WscStoreInfo *info);
 

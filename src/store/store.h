@@ -18,8 +18,9 @@
  *			2. copy the piece
  *			3. read barrier; read it again, different is a failure
  *
- * A reader tries WSC_READ_TRIES times and then does without the piece, so
- * that a writer stopped in the middle of a change holds up nobody.
+ * A reader tries again a number of times, sleeping between the last ones in
+ * case the writer has lost its CPU, and then does without the piece and
+ * counts that: a writer stopped in the middle of a change holds up nobody.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,6 +29,7 @@
 
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
+#include "sample/sample.h"
 
 typedef struct WscStoreInfo
 {
@@ -35,31 +37,43 @@ typedef struct WscStoreInfo
 	int64		max_entries;
 	int64		span_ns;		/* time from oldest to newest; -1: no notion */
 	int64		evictions;		/* entries that made room; -1: never evicts */
-	int64		overwritten;	/* records lost under readers; -1: never */
+	int64		overwritten;	/* pieces readers could not get; -1: no such */
 	TimestampTz stats_reset;
 } WscStoreInfo;
 
+/*
+ * Both are the moment of a reset, a TimestampTz, which only grows: so the
+ * moment that is shown to users cannot belong to other data than those read.
+ */
 typedef struct WscGeneration
 {
-	pg_atomic_uint64 wanted;	/* anyone adds 1 */
+	pg_atomic_uint64 wanted;	/* anyone raises it */
 	pg_atomic_uint64 adopted;	/* the store's writer copies wanted */
-	pg_atomic_uint64 reset_at;	/* TimestampTz of the last reset */
 } WscGeneration;
 
 static inline void
 WscGenerationInit(WscGeneration *gen, TimestampTz now)
 {
-	pg_atomic_init_u64(&gen->wanted, 0);
-	pg_atomic_init_u64(&gen->adopted, 0);
-	pg_atomic_init_u64(&gen->reset_at, (uint64) now);
+	pg_atomic_init_u64(&gen->wanted, (uint64) now);
+	pg_atomic_init_u64(&gen->adopted, (uint64) now);
 }
 
 /* Any process.  Takes effect at once. */
 static inline void
 WscGenerationReset(WscGeneration *gen, TimestampTz now)
 {
-	pg_atomic_write_u64(&gen->reset_at, (uint64) now);
-	pg_atomic_fetch_add_u64(&gen->wanted, 1);	/* full barrier */
+	uint64		old = pg_atomic_read_u64(&gen->wanted);
+
+	while (!pg_atomic_compare_exchange_u64(&gen->wanted, &old,
+										   Max((uint64) now, old + 1)))
+		continue;
+}
+
+/* When the store was last reset, or made. */
+static inline TimestampTz
+WscGenerationTime(WscGeneration *gen)
+{
+	return (TimestampTz) pg_atomic_read_u64(&gen->wanted);
 }
 
 /*
@@ -92,16 +106,30 @@ WscGenerationStale(WscGeneration *gen, uint64 *wanted)
 static inline bool
 WscGenerationAdopt(WscGeneration *gen, uint64 wanted, TimestampTz sampled_at)
 {
-	/*
-	 * The clearing before the adoption, for readers; and wanted before
-	 * reset_at, which pairs with WscGenerationReset().
-	 */
-	pg_memory_barrier();
+	pg_write_barrier();			/* the clearing before the adoption */
 	pg_atomic_write_u64(&gen->adopted, wanted);
-	return sampled_at >= (TimestampTz) pg_atomic_read_u64(&gen->reset_at);
+	return sampled_at >= (TimestampTz) wanted;
+}
+
+/* Does a sample count in totals?  Idle ones do not. */
+static inline bool
+WscIsCounted(const WscSample *sample)
+{
+	return sample->state_class == WSC_FOREGROUND ||
+		sample->state_class == WSC_BACKGROUND;
 }
 
 #define WSC_READ_TRIES 100
+#define WSC_READ_NAPS 20		/* of 1 ms */
+
+/* Shall a reader try again?  Count tries from 0. */
+static inline bool
+WscReadAgain(int *tries)
+{
+	if (++(*tries) >= WSC_READ_TRIES)
+		pg_usleep(1000L);
+	return *tries < WSC_READ_TRIES + WSC_READ_NAPS;
+}
 
 /*
  * Steps 1 and 3 of the writer.  A writer that left the counter odd for its

@@ -24,6 +24,7 @@ SQL_FUNCTION(ring_write);
 SQL_FUNCTION(ring_read);
 SQL_FUNCTION(ring_read_parked);
 SQL_FUNCTION(ring_read_reset);
+SQL_FUNCTION(ring_skip);
 SQL_FUNCTION(totals_write);
 SQL_FUNCTION(totals_read);
 
@@ -161,6 +162,40 @@ ring_read_parked(PG_FUNCTION_ARGS)
 		;
 	found.passes = 1;
 	return report(fcinfo, &found);
+}
+
+/*
+ * ring_skip(back bigint, skip boolean, OUT got bigint, OUT surplus bigint):
+ * samples of the last ticks, and older ones that a reader that was told to
+ * skip them returned nevertheless
+ */
+Datum
+ring_skip(PG_FUNCTION_ARGS)
+{
+	TimestampTz since;
+	WscRingReader *reader;
+	WscSample	sample;
+	TimestampTz sampled_at;
+	int64		weight_ns;
+	int64		got = 0;
+	int64		surplus = 0;
+	Datum		values[2];
+
+	attach_stores();
+	since = control->next_tick - PG_GETARG_INT64(0);
+	reader = WscRingOpen();
+	if (PG_GETARG_BOOL(1))
+		WscRingSkipTo(reader, since);
+	while (WscRingNext(reader, &sample, &sampled_at, &weight_ns))
+	{
+		if (sampled_at >= since)
+			got++;
+		else
+			surplus++;
+	}
+	values[0] = Int64GetDatum(got);
+	values[1] = Int64GetDatum(surplus);
+	return make_row(fcinfo, values);
 }
 
 /*

@@ -193,7 +193,7 @@ collect_queryids(int64 *queryids, int64 *sum)
 
 /*
  * What is wrong with the table, counted: slots that are passed by another
- * number of paths than they say, ranks that are not those of their entries,
+ * number of paths than they say, ranks that are too high or 0 for their entries,
  * a wrong number of entries.
  */
 static int64
@@ -219,7 +219,8 @@ count_faults(void)
 				passed[on_path]++;
 			rank = pg_leftmost_one_pos64((uint64) slot->entry.samples) + 1;
 		}
-		if (*rank_of((uint32) i) != rank)
+		if (*rank_of((uint32) i) > rank ||
+			(*rank_of((uint32) i) == 0) != (rank == 0))
 			faults++;
 	}
 	for (i = 0; i < nslots; i++)

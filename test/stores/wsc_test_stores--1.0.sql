@@ -43,6 +43,9 @@ CREATE FUNCTION ring_read(ms integer, OUT passes bigint, OUT checked bigint,
 CREATE FUNCTION ring_read_parked(OUT passes bigint, OUT checked bigint,
 	OUT torn bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION ring_skip(back bigint, skip boolean, OUT got bigint,
+	OUT surplus bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 CREATE FUNCTION ring_read_reset(OUT before bigint, OUT pending bigint,
 	OUT after bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
