@@ -55,7 +55,9 @@ my @estimates = (
 	[ 'profile', 'sum(est_time)' ]);
 my $sums_sql = 'SELECT ' . join(', ', map {
 	"(SELECT coalesce($_->[1], 0) FROM pg_waitscope_$_->[0]
-	   WHERE wait_event = 'PgSleep')" } @estimates);
+	   WHERE wait_event = 'PgSleep')" } @estimates) . q{,
+	(SELECT covered_time FROM pg_waitscope_status),
+	extract(epoch FROM clock_timestamp()) * 1000};
 
 foreach my $period (10, 1)
 {
@@ -74,8 +76,11 @@ foreach my $period (10, 1)
 	run_sessions(4, 'SELECT sleep_and_tell(3)');
 	my @after = split /\|/, $node->safe_psql('postgres', $sums_sql);
 	my $truth = $node->safe_psql('postgres', $truth_sql) - $slept;
+
+	# On a busy machine some of the time is not covered, and said to be so.
+	my $share = ($after[3] - $before[3]) / ($after[4] - $before[4]);
 	is_near($after[$_] - $before[$_],
-		$truth, 0.03, "4 sessions asleep, by $estimates[$_]->[0]")
+		$truth * $share, 0.03, "4 sessions asleep, by $estimates[$_]->[0]")
 	  foreach 0 .. 2;
 	is_near($after[2] - $before[2], $after[0] - $before[0],
 		1e-9, 'events and profile agree to the last sample');
@@ -108,14 +113,14 @@ is_near($aas_1m, $truth_1m, 0.05, 'average of the last minute');
 
 # Taken and missed add up to what was due.
 $node->restart;
-my $due = q{SELECT ticks + ticks_missed,
-	extract(epoch FROM clock_timestamp() - sampler_start) * 1000 / period
-	FROM pg_waitscope_status};
 ok($node->poll_query_until('postgres',
 		'SELECT ticks > 300 FROM pg_waitscope_status'), '300 ticks');
-my ($counted, $expected) = split /\|/, $node->safe_psql('postgres', $due);
-cmp_ok(abs($counted - $expected), '<=', 30,
-	"every tick is taken or missed: $counted of $expected");
+ok( $node->poll_query_until('postgres', q{
+		SELECT abs(ticks + ticks_missed -
+				   extract(epoch FROM clock_timestamp() - sampler_start) *
+				   1000 / period) <= 3
+		  FROM pg_waitscope_status}),
+	'every tick is taken or missed');
 
 $node->stop;
 done_testing();

@@ -372,6 +372,9 @@ find_oldest(int64 *mono_ns)
 	int64		weight_ns;
 	bool		found;
 
+	/* The very oldest may be overwritten now, which is no reader's loss. */
+	if (reader->end - reader->next > 16 * CHUNK_RECORDS)
+		move_to(reader, reader->next + CHUNK_RECORDS);
 	found = WscRingNext(reader, &sample, &sampled_at, &weight_ns);
 	if (found)
 		*mono_ns = reader->header.mono_ns;
