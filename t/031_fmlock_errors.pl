@@ -133,10 +133,14 @@ sub test_misuse
 
 	($out, $err) = finish_session(
 		start_session(
-			$node, 'nest', "SELECT $v.nest(16)", "SELECT $v.nest(17)",
-			"SELECT * FROM $v.leftovers()", "SELECT $v.nest(16)"));
+			$node, 'nest',
+			"SELECT $v.nest(0, 16)",
+			"SELECT $v.nest(0, 17)",
+			"SELECT * FROM $v.leftovers()",
+			"SELECT $v.nest(16, 1)",
+			"SELECT $v.nest(0, 16)"));
 	like($err, qr/\A[^\n]*too many locks held at once[^\n]*\n\z/,
-		"$v: one lock too many");
+		"$v: one lock too many is not acquired");
 	is($out, '0|0', "$v: the others are released");
 	is_free('misuse');
 }

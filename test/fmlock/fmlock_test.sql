@@ -33,8 +33,8 @@ AS 'MODULE_PATHNAME', 'fmtest_try' LANGUAGE C STRICT;
 CREATE FUNCTION postmaster_tried() RETURNS boolean
 AS 'MODULE_PATHNAME', 'fmtest_postmaster_tried' LANGUAGE C;
 
--- Take so many locks at once.
-CREATE FUNCTION nest(depth int) RETURNS void
+-- Take so many of the 17 other locks at once.
+CREATE FUNCTION nest(first int, depth int) RETURNS void
 AS 'MODULE_PATHNAME', 'fmtest_nest' LANGUAGE C STRICT;
 
 -- Release one that is not held.

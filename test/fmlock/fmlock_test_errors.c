@@ -110,13 +110,16 @@ Datum
 fmtest_nest(PG_FUNCTION_ARGS)
 {
 	FmTest	   *test = FmTestShared();
-	int			depth = Min(PG_GETARG_INT32(0), FMTEST_NESTED);
+	int			first = PG_GETARG_INT32(0);
+	int			end = first + PG_GETARG_INT32(1);
 
-	for (int i = 0; i < depth; i++)
+	if (first < 0 || end > FMTEST_NESTED)
+		elog(ERROR, "there are %d locks", FMTEST_NESTED);
+	for (int i = first; i < end; i++)
 		FmLockAcquire(&test->nested[i].lock, FMLOCK_EXCLUSIVE);
 
 	/* Not in the order of their acquisition. */
-	for (int i = 0; i < depth; i++)
+	for (int i = first; i < end; i++)
 		FmLockRelease(&test->nested[i].lock);
 	PG_RETURN_VOID();
 }

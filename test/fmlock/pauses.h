@@ -3,10 +3,10 @@
  * pauses.h
  *	  Random pauses between the steps of the lock's protocol.
  *
- * Compiled in front of fmlock.c: each access to shared memory is preceded by
- * a pause.  So interleavings come up in seconds that otherwise need many
- * processors and luck, most of all something happening between two steps of
- * a process that is not running.
+ * Compiled in front of the files of the lock: each access to shared memory
+ * is preceded by a pause.  So interleavings come up in seconds that otherwise
+ * need many processors and luck, most of all something happening between two
+ * steps of a process that is not running.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@ extern void FmTestPause(void);
 #define PGSemaphoreLock(sem) \
 	(FmTestPause(), PGSemaphoreLock(sem))
 #define PGSemaphoreUnlock(sem) \
-	(FmTestPause(), PGSemaphoreUnlock(sem))
+	(FmTestPause(), PGSemaphoreUnlock(sem), FmTestPause())
 
 #undef wsc_fetch_mask_add_u32_acquire
 #define wsc_fetch_mask_add_u32_acquire(ptr, mask, add, retries) \
