@@ -43,6 +43,7 @@ my @cases = (
 	[ 'client', 'disabled', 'Lock', 'tuple', 'foreground' ],
 	[ 'client', 'disabled', '', '', 'hidden' ],
 	[ 'client', undef, 'Client', 'ClientRead', 'idle' ],
+	[ 'client', undef, 'Activity', 'LogicalLauncherMain', 'background idle' ],
 	[ 'client', undef, 'IO', 'DataFileRead', 'foreground' ],
 	[ 'client', undef, '', '', 'hidden' ],
 

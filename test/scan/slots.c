@@ -40,16 +40,34 @@ static WscScanner *scanner;
 static WscSample *samples;
 static uint32 counts[WSC_NUM_STATE_CLASSES];
 
+static WscScanner *
+create_blind_scanner(void)
+{
+#if PG_VERSION_NUM >= 140000
+	PgBackendStatus *saved = MyBEEntry;
+	WscScanner *blind;
+
+	MyBEEntry = NULL;
+	blind = WscScannerCreate();
+	MyBEEntry = saved;
+	return blind;
+#else
+	elog(ERROR, "the status entry of this process cannot be hidden");
+#endif
+}
+
+/* A blind one is made as if this process had no status entry. */
 Datum
 wsc_test_scanner_open(PG_FUNCTION_ARGS)
 {
+	bool		blind = PG_GETARG_BOOL(0);
 	MemoryContext oldcxt = MemoryContextSwitchTo(TopMemoryContext);
 	const char *problem;
 	TupleDesc	desc;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
-	scanner = WscScannerCreate();
+	scanner = blind ? create_blind_scanner() : WscScannerCreate();
 	samples = palloc0(sizeof(WscSample) * (Size) WscScannerSlots(scanner));
 	MemoryContextSwitchTo(oldcxt);
 
