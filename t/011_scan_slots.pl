@@ -131,31 +131,25 @@ is(scan_with('false, true, 0'), "$own_pid/$all",
 $other->quit;
 
 # When status entries cannot be read the waits are still there.
-SKIP:
-{
-	skip 'the own status entry is out of reach', 4
-	  if $node->safe_psql('postgres', 'SHOW server_version_num') < 140000;
-	my $blind = Session->new($node);
-	my $sleeper = Session->new($node);
-	$sleeper->send("SELECT pg_sleep(600);\n");
-	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep'
-		FROM pg_stat_activity WHERE pid = " . $sleeper->pid)
-	  or die 'it does not sleep';
-	like(
-		$blind->query('SELECT problem FROM wsc_test_scanner_open(true)'),
-		qr/no status entry/, 'blind: the scanner says so');
-	is( $blind->query('SELECT count(*) = (SELECT count(*) FROM pg_stat_activity)
-				   AND min(flags) = 1 FROM wsc_test_scan(true, true, 0)'),
-		't', 'blind: all processes are seen, none with its status');
-	my $classes = q{SELECT pid, state_class FROM wsc_test_scan(false, false, 0)};
-	is($blind->query($classes), $sleeper->pid . '|0',
-		'blind: a session that waits is load');
-	$node->safe_psql('postgres',
-		'SELECT pg_cancel_backend(' . $sleeper->pid . ')');
-	$sleeper->finish;
-	is($blind->query($classes), '', 'blind: one that is idle is not');
-	$_->quit foreach $blind, $sleeper;
-}
+my $blind = Session->new($node);
+my $sleeper = Session->new($node);
+$sleeper->send("SELECT pg_sleep(600);\n");
+$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep'
+	FROM pg_stat_activity WHERE pid = " . $sleeper->pid)
+  or die 'it does not sleep';
+is($blind->query('SELECT problem FROM wsc_test_scanner_open(true)'),
+	'blind', 'blind: the scanner says so');
+is( $blind->query('SELECT count(*) = (SELECT count(*) FROM pg_stat_activity)
+			   AND min(flags) = 1 FROM wsc_test_scan(true, true, 0)'),
+	't', 'blind: all processes are seen, none with its status');
+my $classes = 'SELECT pid, state_class FROM wsc_test_scan(false, false, 0)';
+is($blind->query($classes), $sleeper->pid . '|0',
+	'blind: a session that waits is load');
+$node->safe_psql('postgres',
+	'SELECT pg_cancel_backend(' . $sleeper->pid . ')');
+$sleeper->finish;
+is($blind->query($classes), '', 'blind: one that is idle is not');
+$_->quit foreach $blind, $sleeper;
 
 # A storm of connections: no pid that never was.
 my $script = PostgreSQL::Test::Utils::tempdir() . '/storm.sql';

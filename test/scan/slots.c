@@ -36,38 +36,37 @@ TEST_FUNCTION(wsc_test_stale_pids);
 TEST_FUNCTION(wsc_test_hold_lwlock);
 TEST_FUNCTION(wsc_test_take_lwlock);
 
+extern void __real_WscStatusAttach(WscStatusArray *array);
+extern void __wrap_WscStatusAttach(WscStatusArray *array);
+
+static bool is_blind;			/* is the next scanner to be? */
 static WscScanner *scanner;
 static WscSample *samples;
 static uint32 counts[WSC_NUM_STATE_CLASSES];
 
-static WscScanner *
-create_blind_scanner(void)
+/* Stands before the product's function by the linker's --wrap. */
+void
+__wrap_WscStatusAttach(WscStatusArray *array)
 {
-#if PG_VERSION_NUM >= 140000
-	PgBackendStatus *saved = MyBEEntry;
-	WscScanner *blind;
-
-	MyBEEntry = NULL;
-	blind = WscScannerCreate();
-	MyBEEntry = saved;
-	return blind;
-#else
-	elog(ERROR, "the status entry of this process cannot be hidden");
-#endif
+	__real_WscStatusAttach(array);
+	if (is_blind)
+	{
+		array->entries = NULL;
+		array->problem = "blind";
+	}
 }
 
-/* A blind one is made as if this process had no status entry. */
 Datum
 wsc_test_scanner_open(PG_FUNCTION_ARGS)
 {
-	bool		blind = PG_GETARG_BOOL(0);
 	MemoryContext oldcxt = MemoryContextSwitchTo(TopMemoryContext);
 	const char *problem;
 	TupleDesc	desc;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
-	scanner = blind ? create_blind_scanner() : WscScannerCreate();
+	is_blind = PG_GETARG_BOOL(0);
+	scanner = WscScannerCreate();
 	samples = palloc0(sizeof(WscSample) * (Size) WscScannerSlots(scanner));
 	MemoryContextSwitchTo(oldcxt);
 

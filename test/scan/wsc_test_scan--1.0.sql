@@ -19,8 +19,8 @@ CREATE FUNCTION wsc_test_simulate(phase double precision, jitter boolean,
 	OUT outside_cell bigint, OUT not_newest bigint)
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 
--- A scanner that lives as long as the session; blind (14 and later): it
--- cannot read status entries.
+-- A scanner that lives as long as the session; blind: as if it could
+-- not read status entries.
 CREATE FUNCTION wsc_test_scanner_open(blind boolean, OUT slots int, OUT delay int,
 	OUT problem text)
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
