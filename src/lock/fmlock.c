@@ -205,10 +205,13 @@ FmLockConditionalAcquire(FmLock *lock, FmLockMode mode)
 	if (!FmLockTry(lock, mode, &retries))
 	{
 		RESUME_INTERRUPTS();
-		LockStatCountRefusal(lock->id, mode);
+		LockStatCountRefusal(lock->id, mode, retries);
 		return false;
 	}
-	remember_lock(lock, mode);
+	if (likely(retries == 0))
+		remember_lock(lock, mode);
+	else
+		acquire_contended(lock, mode, true, retries);
 	return true;
 }
 

@@ -249,9 +249,13 @@ LockStatCountMiss(int lock, FmLockMode mode, const LockStatMiss *miss)
 }
 
 void
-LockStatCountRefusal(int lock, FmLockMode mode)
+LockStatCountRefusal(int lock, FmLockMode mode, uint32 cas_retries)
 {
-	pg_atomic_fetch_add_u64(&shared->lines[lock][mode].refusals, 1);
+	LockStatLine *line = &shared->lines[lock][mode];
+
+	pg_atomic_fetch_add_u64(&line->refusals, 1);
+	if (cas_retries > 0)
+		pg_atomic_fetch_add_u64(&line->cas_retries, cas_retries);
 }
 
 static uint64

@@ -95,6 +95,7 @@ extern LockStatProc *LockStatProcOf(int procno);
 
 extern void LockStatCountMiss(int lock, FmLockMode mode,
 							  const LockStatMiss *miss);
-extern void LockStatCountRefusal(int lock, FmLockMode mode);
+extern void LockStatCountRefusal(int lock, FmLockMode mode,
+								 uint32 cas_retries);
 
 #endif							/* LOCKSTAT_H */
