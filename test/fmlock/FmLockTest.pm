@@ -9,6 +9,7 @@ use Exporter qw(import);
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test::More;
 
 our @EXPORT = qw(start_drivers start_session finish_session run_bounded);
 
@@ -23,8 +24,10 @@ sub start_drivers
 
 	foreach (@variants)
 	{
-		die "$libdir/fmlock_$_.so is missing: make install-test-drivers\n"
-		  unless -e "$libdir/fmlock_$_.so";
+		next if -e "$libdir/fmlock_$_.so";
+		fail("$libdir/fmlock_$_.so is installed (make install-test-drivers)");
+		done_testing();
+		exit 1;
 	}
 
 	my $node = PostgreSQL::Test::Cluster->new($name);
