@@ -40,6 +40,9 @@
 /* Records copied at once; a few microseconds of copying. */
 #define CHUNK_RECORDS 256
 
+/* How far from the end the search for a moment begins. */
+#define FIRST_STEP UINT64CONST(4096)
+
 typedef struct RingHeader
 {
 	TimestampTz sampled_at;
@@ -336,7 +339,7 @@ void
 WscRingSkipTo(WscRingReader *reader, TimestampTz since)
 {
 	uint64		oldest = reader->next;
-	uint64		step = 16 * CHUNK_RECORDS;
+	uint64		step = FIRST_STEP;
 
 	for (; reader->end - oldest > step; step *= 4)
 	{
@@ -373,7 +376,7 @@ find_oldest(int64 *mono_ns)
 	bool		found;
 
 	/* The very oldest may be overwritten now, which is no reader's loss. */
-	if (reader->end - reader->next > 16 * CHUNK_RECORDS)
+	if (reader->end - reader->next > FIRST_STEP)
 		move_to(reader, reader->next + CHUNK_RECORDS);
 	found = WscRingNext(reader, &sample, &sampled_at, &weight_ns);
 	if (found)

@@ -63,10 +63,13 @@ static inline void
 WscGenerationReset(WscGeneration *gen, TimestampTz now)
 {
 	uint64		old = pg_atomic_read_u64(&gen->wanted);
+	bool		done;
 
-	while (!pg_atomic_compare_exchange_u64(&gen->wanted, &old,
-										   Max((uint64) now, old + 1)))
-		continue;
+	do
+	{
+		done = pg_atomic_compare_exchange_u64(&gen->wanted, &old,
+											  Max((uint64) now, old + 1));
+	} while (!done);
 }
 
 /* When the store was last reset, or made. */
