@@ -18,12 +18,12 @@
  * the fewest samples goes, to the power of two.  So what is seen often stays,
  * however many keys are seen once.  In one of some turns the hand lowers what
  * it passes by one rank, and an entry seen again has its full rank back: what
- * was seen often but is no longer gives way in the end.  The ranks that this takes are bytes in an
- * array of their own, of which the hand looks at one cache line, and at a few
- * more if that has no entry of the lowest rank.  (The least of the 5 or so
- * entries in 16 slots was tried: a flood of new keys had swept out all others
- * before long.)  Evictions are counted; totals per event are in the events
- * store, which never evicts.
+ * was seen often but is no longer gives way in the end.  The ranks that this
+ * takes are bytes in an array of their own, of which the hand looks at one
+ * cache line, and at a few more if that has no entry of the lowest rank.
+ * (The least of the 5 or so entries in 16 slots was tried: a flood of new
+ * keys had swept out all others before long.)  Evictions are counted; totals
+ * per event are in the events store, which never evicts.
  *
  *-------------------------------------------------------------------------
  */

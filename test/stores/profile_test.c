@@ -193,8 +193,8 @@ collect_queryids(int64 *queryids, int64 *sum)
 
 /*
  * What is wrong with the table, counted: slots that are passed by another
- * number of paths than they say, ranks that are too high or 0 for their entries,
- * a wrong number of entries.
+ * number of paths than they say, ranks that are too high or 0 for their
+ * entries, a wrong number of entries.
  */
 static int64
 count_faults(void)
