@@ -33,11 +33,11 @@ CREATE TABLE items (id int PRIMARY KEY, n int);
 ALTER TABLE items SET (parallel_workers = 2);
 INSERT INTO items SELECT i, 0 FROM generate_series(1, 1000) i;
 ANALYZE items;
-CREATE ROLE alice LOGIN;
-CREATE ROLE bob LOGIN;
-CREATE ROLE carol LOGIN;
-GRANT bob TO carol;
-GRANT SELECT ON items TO bob;
+CREATE ROLE regress_alice LOGIN;
+CREATE ROLE regress_bob LOGIN;
+CREATE ROLE regress_carol LOGIN;
+GRANT regress_bob TO regress_carol;
+GRANT SELECT ON items TO regress_bob;
 });
 $node->safe_psql('elsewhere', 'CREATE TABLE items (id int)');
 
@@ -181,7 +181,7 @@ foreach my $type ('checkpointer', 'background writer', 'walwriter',
 #
 # All columns that pg_stat_activity has, of all kinds of processes.
 #
-$s = Session->new($node, user => 'bob');
+$s = Session->new($node, user => 'regress_bob');
 my $tcp = IPC::Run::start(
 	[ 'psql', '-XAtq', '-d',
 		'host=127.0.0.1 port=' . $node->port . ' dbname=elsewhere application_name=far',
@@ -296,6 +296,7 @@ send_and_wait($b, 'UPDATE items SET n = 1 WHERE id = 1', 'relation');
 check_lock($b,
 	qr/^relation\|relation\|items\|RowExclusiveLock\|.*\|\{$pid_a\}$/,
 	'relation');
+wait_until($pid_a, q{wait_event = 'ClientRead'});
 is(row($pid_a, $lock_columns), 'ClientRead|||||', 'the holder waits for none');
 $a->query('COMMIT');
 $b->finish;
@@ -318,6 +319,7 @@ check_lock($b, qr/^advisory\|advisory\|\|ShareLock\|.*\|\{$pid_a\}$/,
 	'advisory');
 $a->query('SELECT pg_advisory_unlock(1)');
 $b->finish;
+wait_until($pid_b, q{wait_event = 'ClientRead'});
 is(row($pid_b, $lock_columns), 'ClientRead|||||', 'nothing stays behind');
 
 # The view needs pg_database, and poll_query_until() a new connection.
@@ -370,7 +372,7 @@ $_->quit foreach $holder, @waiters;
 #
 # What is hidden from whom.
 #
-my $of_bob = Session->new($node, user => 'bob');
+my $of_bob = Session->new($node, user => 'regress_bob');
 send_and_wait($of_bob, 'SELECT pg_sleep(600) FROM items LIMIT 1', 'PgSleep');
 my $pid_bob = $of_bob->pid;
 
@@ -390,33 +392,33 @@ my $hidden = q{leader_pid, backend_type, client_addr, state, state_class,
 	wait_start, blocked_by, queryid, query};
 my $of_pid = "FROM pg_waitscope_activity WHERE pid = $pid_bob";
 
-foreach my $user ('alice', 'bob', 'carol')
+foreach my $user ('regress_alice', 'regress_bob', 'regress_carol')
 {
 	is(row_for($user, "SELECT $always $of_pid"),
-		'postgres|bob|t|f|f', "$user sees whose session it is");
+		'postgres|regress_bob|t|f|f', "$user sees whose session it is");
 }
-is(row_for('alice', "SELECT num_nonnulls($hidden) $of_pid"), '0',
-	'alice does not see what another role does');
+is(row_for('regress_alice', "SELECT num_nonnulls($hidden) $of_pid"), '0',
+	'regress_alice does not see what another role does');
 like(row_for($_, "SELECT state, wait_event, query $of_pid"),
 	qr/^active\|PgSleep\|SELECT pg_sleep/, "$_ sees it")
-  foreach 'bob', 'carol';
-is( row_for('alice', q{
+  foreach 'regress_bob', 'regress_carol';
+is( row_for('regress_alice', q{
 		SELECT count(*) FILTER (WHERE state_class IS NOT NULL) = 1,
 			   count(*) > 5
 		  FROM pg_waitscope_activity}),
-	't|t', 'alice sees all processes but only her own activity');
-is( row_for('alice', q{
+	't|t', 'regress_alice sees all processes but only her own activity');
+is( row_for('regress_alice', q{
 		SELECT count(*) FROM pg_stat_activity s
 		  JOIN pg_waitscope_activity a USING (pid)
 		 WHERE s.query = '<insufficient privilege>'
 		   AND (a.query, a.state, a.wait_event, a.backend_type) IS NOT NULL
 			OR s.query <> '<insufficient privilege>' AND a.query IS NULL}),
 	'0', 'the same rows are hidden as in pg_stat_activity');
-$node->safe_psql('postgres', 'GRANT pg_read_all_stats TO alice');
-like(row_for('alice', "SELECT state, wait_event, query $of_pid"),
+$node->safe_psql('postgres', 'GRANT pg_read_all_stats TO regress_alice');
+like(row_for('regress_alice', "SELECT state, wait_event, query $of_pid"),
 	qr/^active\|PgSleep\|SELECT pg_sleep/,
-	'alice sees it as a member of pg_read_all_stats');
-is( row_for('alice', q{
+	'regress_alice sees it as a member of pg_read_all_stats');
+is( row_for('regress_alice', q{
 		SELECT count(*) FROM pg_waitscope_activity
 		 WHERE backend_type = 'checkpointer'}),
 	'1', '... and the processes of the server');

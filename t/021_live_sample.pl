@@ -22,8 +22,8 @@ $node->append_conf('postgresql.conf', 'compute_query_id = on') if $have_ids;
 $node->reload;
 $node->safe_psql('postgres', q{
 CREATE EXTENSION pg_waitscope;
-CREATE ROLE alice LOGIN;
-CREATE ROLE bob LOGIN;
+CREATE ROLE regress_alice LOGIN;
+CREATE ROLE regress_bob LOGIN;
 });
 
 sub wait_until
@@ -105,20 +105,20 @@ end_load(@sleepers, $computer);
 
 # What others may see of whom.
 @sleepers = (
-	start_load('SELECT pg_sleep(600)', "wait_event = 'PgSleep'", user => 'bob'),
-	start_load('SELECT pg_sleep(600), 1', "wait_event = 'PgSleep'", user => 'bob'),
-	start_load('SELECT pg_sleep(600), 1, 2', "wait_event = 'PgSleep'", user => 'alice'));
+	start_load('SELECT pg_sleep(600)', "wait_event = 'PgSleep'", user => 'regress_bob'),
+	start_load('SELECT pg_sleep(600), 1', "wait_event = 'PgSleep'", user => 'regress_bob'),
+	start_load('SELECT pg_sleep(600), 1, 2', "wait_event = 'PgSleep'", user => 'regress_alice'));
 my $shown = q{
 	SELECT datid IS NULL, queryid IS NULL, round(aas::numeric, 1)
 	  FROM pg_waitscope_sample('100 ms', '10 ms')
 	 WHERE wait_event = 'PgSleep' ORDER BY aas, datid, queryid};
-my $alice = Session->new($node, user => 'alice');
+my $alice = Session->new($node, user => 'regress_alice');
 my $no_id = $have_ids ? 'f' : 't';
 is($alice->query($shown), "f|$no_id|1.0\nt|t|2.0",
 	'database and statement of other roles are not shown');
 my $for_all = $have_ids ? "f|f|1.0\nf|f|1.0\nf|f|1.0" : 'f|t|3.0';
 is($caller->query($shown), $for_all, 'but to superusers');
-$node->safe_psql('postgres', 'GRANT pg_monitor TO alice');
+$node->safe_psql('postgres', 'GRANT pg_monitor TO regress_alice');
 is($alice->query($shown), $for_all, '... and to members of pg_monitor');
 $alice->quit;
 end_load(@sleepers);

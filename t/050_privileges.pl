@@ -23,24 +23,26 @@ autovacuum = off
 });
 $node->start;
 
-# alice works; bob is nobody; heir has her privileges and member has not;
-# monitor is the role that dashboards should use.
+# Alice works; Bob is nobody; the heir has her privileges and the member has
+# not; the monitor is the role that dashboards should use.
 $node->safe_psql('postgres', q{
 CREATE EXTENSION pg_waitscope;
-CREATE ROLE alice LOGIN;
-CREATE ROLE bob LOGIN;
-CREATE ROLE heir LOGIN IN ROLE alice;
-CREATE ROLE member LOGIN NOINHERIT IN ROLE alice;
-CREATE ROLE monitor LOGIN IN ROLE pg_monitor;
+CREATE ROLE regress_alice LOGIN;
+CREATE ROLE regress_bob LOGIN;
+CREATE ROLE regress_heir LOGIN IN ROLE regress_alice;
+CREATE ROLE regress_member LOGIN NOINHERIT IN ROLE regress_alice;
+CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor;
 CREATE TABLE account AS SELECT 1 AS id;
-ALTER TABLE account OWNER TO alice;
+ALTER TABLE account OWNER TO regress_alice;
 CREATE TABLE wide WITH (parallel_workers = 1) AS
 	SELECT g FROM generate_series(1, 10000) g;
-GRANT SELECT ON wide TO alice;
+GRANT SELECT ON wide TO regress_alice;
 });
-my @roles = qw(postgres monitor bob heir member);
+my @roles = qw(postgres regress_monitor regress_bob regress_heir regress_member);
 
-my %session = map { $_ => Session->new($node, user => $_) } @roles;
+# The superuser's name is that of whoever runs the tests.
+my %session = map { $_ => Session->new($node, user => $_) } grep { !/postgres/ } @roles;
+$session{postgres} = Session->new($node);
 
 sub query
 {
@@ -69,8 +71,8 @@ sub wait_for
 # One session holds a row, the next waits for its transaction, the third for
 # the row; another runs in parallel.
 my ($holder, $waiter, $queued, $leader) =
-  map { Session->new($node, user => 'alice') } 1 .. 4;
-my $bob = Session->new($node, user => 'bob');
+  map { Session->new($node, user => 'regress_alice') } 1 .. 4;
+my $bob = Session->new($node, user => 'regress_bob');
 my $update = 'UPDATE account SET id = id';
 $holder->query('BEGIN');
 $holder->query($update);
@@ -110,7 +112,7 @@ wait_for($_->[0], "seen: $_->[1]")
 	],
 	[
 		"count(*) = 2 FROM pg_waitscope_profile
-		  WHERE usename IN ('alice', 'bob') AND wait_event = 'PgSleep'
+		  WHERE usename IN ('regress_alice', 'regress_bob') AND wait_event = 'PgSleep'
 			AND backend_type = 'client backend'",
 		'both roles in the profile'
 	]);
@@ -145,14 +147,14 @@ sub visible
 			' ' ORDER BY coalesce(r.rolname, '-'))
 		  FROM $relation LEFT JOIN pg_roles r ON r.oid = usesysid
 		 WHERE $column IS NOT NULL
-		   AND coalesce(r.rolname, '-') IN ('alice', 'bob', '-')");
+		   AND coalesce(r.rolname, '-') IN ('regress_alice', 'regress_bob', '-')");
 }
 my %visible = (
-	postgres => '- alice bob',
-	monitor  => '- alice bob',
-	bob      => 'bob',
-	heir     => 'alice',
-	member   => '');
+	postgres        => '- regress_alice regress_bob',
+	regress_monitor => '- regress_alice regress_bob',
+	regress_bob     => 'regress_bob',
+	regress_heir    => 'regress_alice',
+	regress_member  => '');
 
 sub test_history
 {
@@ -166,7 +168,7 @@ sub test_history
 			$visible{$_}, "$object: $column as seen by $_")
 		  foreach @roles;
 	}
-	is( query('bob', "SELECT count(*) FROM $object
+	is( query('regress_bob', "SELECT count(*) FROM $object
 			WHERE num_nulls(sampled_at, pid, weight_time) > 0"),
 		'0', "$object: the rest is open");
 }
@@ -175,8 +177,8 @@ sub test_history_function
 {
 	my ($object) = @_;
 	test_history($object);
-	is( query('bob', "SELECT count(*) FROM $object
-			WHERE usesysid IS DISTINCT FROM 'bob'::regrole::oid
+	is( query('regress_bob', "SELECT count(*) FROM $object
+			WHERE usesysid IS DISTINCT FROM 'regress_bob'::regrole::oid
 			  AND num_nonnulls(backend_type_code, leader_pid, state_class_code,
 				event_id, lwlock_mode_code, locktype_code, lock_datid,
 				lock_relid, lock_mode_code, queryid) > 0"),
@@ -199,10 +201,10 @@ sub test_profile
 		is(query($role, $sums), query('postgres', $sums),
 			"$object: sums are true for $role");
 		is( query($role, "SELECT count(*) FROM $object WHERE $rest"),
-			$role =~ /postgres|monitor/ ? 0 : 1,
+			$role =~ /postgres|regress_monitor/ ? 0 : 1,
 			"$object: one remainder for $role, if anything is hidden");
 	}
-	is( query('bob', "SELECT count(*) FROM $object WHERE $rest
+	is( query('regress_bob', "SELECT count(*) FROM $object WHERE $rest
 			AND num_nonnulls($type, datid, usesysid, queryid, pid) > 0"),
 		'0', "$object: the remainder tells nothing but sums");
 }
@@ -212,9 +214,9 @@ sub test_open
 {
 	my ($object) = @_;
 	my $sql = "SELECT * FROM $object";
-	is(query('bob', $sql), query('postgres', $sql),
+	is(query('regress_bob', $sql), query('postgres', $sql),
 		"$object: the same for everybody");
-	is( query('bob', "SELECT count(*) FROM (SELECT to_jsonb(o) AS o
+	is( query('regress_bob', "SELECT count(*) FROM (SELECT to_jsonb(o) AS o
 			FROM $object o) o, jsonb_object_keys(o.o) AS key
 			WHERE key ~ '^(pid|leader_pid|usesysid|usename|datid|datname|queryid|query|relation|relid)\$'"),
 		'0', "$object: no role, object or query in it");
@@ -224,7 +226,7 @@ sub test_open
 sub test_changing
 {
 	my ($object) = @_;
-	is( query('bob', "SELECT count(*) = (SELECT count(*) FROM $object)
+	is( query('regress_bob', "SELECT count(*) = (SELECT count(*) FROM $object)
 			FROM $object"),
 		't', "$object: open to everybody");
 }
@@ -242,10 +244,10 @@ sub test_summary
 		AND aas_10s > 0", "$object: there is a wait for a row");
 	isnt($queryid, '', "$object: of a known query");
 	is(query($_, $sql), $queryid, "$object: $_ sees the query")
-	  foreach qw(postgres monitor heir);
+	  foreach qw(postgres regress_monitor regress_heir);
 	is(query($_, $sql), '', "$object: $_ does not see the query")
-	  foreach qw(bob member);
-	is(query('bob', "SELECT count(*) FROM $object WHERE $event = 'tuple'"),
+	  foreach qw(regress_bob regress_member);
+	is(query('regress_bob', "SELECT count(*) FROM $object WHERE $event = 'tuple'"),
 		'1', "$object: but the event");
 }
 
@@ -265,8 +267,8 @@ sub test_activity
 			'backend_type state_class')
 		  if $view;
 	}
-	is( query('bob', 'SELECT count(*) FROM ' . $object . " h
-			WHERE usesysid IS DISTINCT FROM 'bob'::regrole::oid
+	is( query('regress_bob', 'SELECT count(*) FROM ' . $object . " h
+			WHERE usesysid IS DISTINCT FROM 'regress_bob'::regrole::oid
 			  AND num_nonnulls(" . join(', ', split ' ', $hidden) . ') > 0'),
 		'0', "$object: nothing of other roles");
 }
@@ -278,18 +280,18 @@ sub test_sample
 		FROM $sample WHERE wait_event = ";
 
 	is(query($_, "$sql 'tuple'"), 't|t', "$sample: $_ sees the query")
-	  foreach qw(postgres monitor heir);
+	  foreach qw(postgres regress_monitor regress_heir);
 	is(query($_, "$sql 'tuple'"), 'f|f', "$sample: $_ sees only the event")
-	  foreach qw(bob member);
-	is( query('bob', "$sql 'PgSleep' ORDER BY 1, 2"),
-		"f|f\nt|t", "$sample: bob sees his own query beside");
+	  foreach qw(regress_bob regress_member);
+	is( query('regress_bob', "$sql 'PgSleep' ORDER BY 1, 2"),
+		"f|f\nt|t", "$sample: regress_bob sees his own query beside");
 }
 
 sub test_name
 {
 	my ($object) = @_;
 	my ($function) = $object =~ /(\w+)\(/;
-	isnt(query('bob', "SELECT string_agg($function(code), ',')
+	isnt(query('regress_bob', "SELECT string_agg($function(code), ',')
 			FROM generate_series(0, 5) AS code"),
 		'', "$object: names are no secret");
 }
@@ -302,8 +304,8 @@ sub test_reset
 		"$object: refused for $_")
 	  foreach grep { $_ ne 'postgres' } @roles;
 	$node->safe_psql('postgres',
-		'GRANT EXECUTE ON FUNCTION pg_waitscope_reset TO monitor');
-	is(query('monitor', "SELECT pg_waitscope_reset('lwlocks')"),
+		'GRANT EXECUTE ON FUNCTION pg_waitscope_reset TO regress_monitor');
+	is(query('regress_monitor', "SELECT pg_waitscope_reset('lwlocks')"),
 		'', "$object: allowed where granted");
 }
 
@@ -344,7 +346,7 @@ my $members = q{pg_depend
 	 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 	   AND refobjid = (SELECT oid FROM pg_extension
 						WHERE extname = 'pg_waitscope')};
-my %found = map { $_ => 1 } split /\n/, query('bob', qq{
+my %found = map { $_ => 1 } split /\n/, query('regress_bob', qq{
 	SELECT objid::regprocedure::text FROM $members
 	   AND classid = 'pg_proc'::regclass
 	UNION ALL
@@ -377,15 +379,15 @@ $_->quit foreach values %session;
 $node->append_conf('postgresql.conf', "pg_waitscope.profile_by = 'query'");
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET pg_waitscope.sampling');
 $node->restart;
-%session = map { $_ => Session->new($node, user => $_) } @roles;
-query('bob', 'SELECT pg_sleep(0.5)');
+%session = (regress_bob => Session->new($node, user => 'regress_bob'));
+query('regress_bob', 'SELECT pg_sleep(0.5)');
 wait_for("count(*) > 0 FROM pg_waitscope_profile WHERE wait_event = 'PgSleep'
 	AND queryid IS NOT NULL
 	AND num_nonnulls(backend_type, datid, usesysid, pid) = 0",
 	'dimensions that are off are NULL');
-is( query('bob', 'SELECT count(*), count(wait_event), count(queryid)
+is( query('regress_bob', 'SELECT count(*), count(wait_event), count(queryid)
 		FROM pg_waitscope_profile'),
-	'1|0|0', 'without the user bob sees nothing but sums');
+	'1|0|0', 'without the user regress_bob sees nothing but sums');
 
 $node->stop('immediate');
 done_testing();
