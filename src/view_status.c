@@ -83,14 +83,17 @@ list_reasons(const WscSamplerStatus *status)
 {
 	ArrayBuildState *reasons = NULL;
 	const char *track_activities;
+	bool		sampling = wsc_sampling;
 
+	if (status != NULL && status->pid != 0)
+		sampling = status->sampling;
 	if (status != NULL)
 		add_sampler_reasons(&reasons, status);
 	else
 		add_reason(&reasons,
 				   "sampler_status_unreadable: The sampler stands still "
 				   "while it changes its figures.");
-	if (!wsc_sampling)
+	if (!sampling)
 		add_reason(&reasons,
 				   "sampling_off: No samples are taken because "
 				   "\"pg_waitscope.sampling\" is off.");
