@@ -49,21 +49,22 @@ start_counted()
 }
 
 # count_run SERVER MODE SCRIPT STATEMENTS: sets total to the instructions of
-# the backend that ran them.  pgbench has had another one before, for its
-# questions.
+# the backend that ran them: of the last connection, as pgbench has another
+# one before for its questions.
 count_run()
 {
-	local d=${dir[$1]} i
+	local d=${dir[$1]} backend i
 
-	as_user find "$d" -maxdepth 1 -name 'cg.*' -delete
 	run_pgbench "$1" -M "$2" -f "$3" -t "$4" >/dev/null 2>&1 ||
 		die "pgbench: $(tail -3 "$d/log")"
+	backend=$(sed -n 's/^\([0-9]*\) .*connection authorized.*/\1/p' "$d/log" |
+		tail -1)
 	for ((i = 0; i < 600; i++)); do
-		[ "$(grep -ls '^totals:' "$d"/cg.* | wc -l)" -lt 2 ] || break
+		total=$(sed -n 's/^totals: //p' "$d/cg.$backend" 2>/dev/null) || :
+		[ -z "$total" ] || return 0
 		sleep 0.1
 	done
-	total=$(sed -n 's/^totals: //p' \
-		"$(printf '%s\n' "$d"/cg.* | sort -t. -k2n | tail -1)")
+	die "callgrind left no count for process $backend"
 }
 
 count_statements()
@@ -74,7 +75,7 @@ count_statements()
 	long=$((short * 3))
 	for which in prepared simple select1; do
 		printf '%s;\n' "${scripts[$which]}" >"$scratch/statement.sql"
-		for ((round = 1; round <= $(full 2 1); round++)); do
+		for ((round = 1; round <= $(full 3 1); round++)); do
 			count_run "$1" ${modes[$which]} "$scratch/statement.sql" $short
 			less=$total
 			count_run "$1" ${modes[$which]} "$scratch/statement.sql" $long
@@ -98,6 +99,7 @@ part_instructions()
 		# not be done by the backend that is counted.
 		configure $config tables "${settings[$config]}" \
 			'max_logical_replication_workers = 0' 'track_counts = off' \
+			'log_connections = on' "log_line_prefix = '%p '" \
 			'pg_waitscope.sample_period = 1s'
 		start_counted $config
 		count_statements $config
