@@ -322,7 +322,8 @@ print_functions()
 {
 	local f
 
-	for f in 'duty(int, int, int, int) RETURNS float8' \
+	for f in 'clock() RETURNS bigint' \
+		'duty(int, int, int, int) RETURNS float8' \
 		'keys(int, int, int, bool) RETURNS void' \
 		'lock(text, int) RETURNS float8' 'scan(int) RETURNS float8'; do
 		printf "CREATE FUNCTION wsc_bench_%s AS 'wsc_bench' LANGUAGE C;\n" "$f"

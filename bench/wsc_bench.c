@@ -47,6 +47,7 @@ PG_MODULE_MAGIC;
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name)
 
+BENCH_FUNCTION(wsc_bench_clock);
 BENCH_FUNCTION(wsc_bench_duty);
 BENCH_FUNCTION(wsc_bench_keys);
 BENCH_FUNCTION(wsc_bench_lock);
@@ -66,6 +67,13 @@ sleep_until(int64 until_ns)
 	ts.tv_nsec = (long) (until_ns % NSECS_PER_SEC);
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		CHECK_FOR_INTERRUPTS();
+}
+
+/* wsc_bench_clock(): microseconds of the clock that the sampler goes by. */
+Datum
+wsc_bench_clock(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(WscTimerNow() / NSECS_PER_USEC);
 }
 
 /*

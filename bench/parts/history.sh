@@ -86,8 +86,9 @@ longest_gap()
 	history_of "$1"
 	ask "$1" "SELECT 1000 * extract(epoch FROM max(gap)) FROM (
 			SELECT $moment - lag($moment) OVER (ORDER BY $moment) AS gap
-			FROM $view WHERE pid = $idle_pid
-			  AND $moment BETWEEN '$from' AND '$to') g"
+			FROM (SELECT $moment FROM $view WHERE pid = $idle_pid
+				AND $moment BETWEEN '$from' AND '$to'
+				UNION ALL VALUES ('$from'::timestamptz), ('$to')) m) g"
 	put "$2" "$3" "$reply"
 }
 

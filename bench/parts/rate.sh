@@ -6,8 +6,7 @@ period_us=1000
 # count_ours: sets ticks, missed, now
 count_ours()
 {
-	ask ours 'SELECT ticks, ticks_missed,
-		(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+	ask ours 'SELECT ticks, ticks_missed, wsc_bench_clock()
 		FROM pg_waitscope_status'
 	IFS='|' read -r ticks missed now <<<"$reply"
 }
@@ -42,6 +41,7 @@ part_rate()
 	boot_both '' 'max_connections = 50' 'pg_waitscope.sample_period = 1' \
 		'pg_wait_sampling.profile_period = 1' \
 		'pg_wait_sampling.history_period = 1'
+	print_functions | run_psql ours
 	for who in "${sides[@]}"; do
 		find_sampler "$who"
 		pids[$who]=$pid
