@@ -130,7 +130,7 @@ time_count()
 
 part_history()
 {
-	local rows seconds idle_pid view moment side round n size missed
+	local rows rows_peer seconds idle_pid view moment side round n size missed
 
 	rows=$(full 1000000 20000)
 	seconds=$(full 2 1)
@@ -153,11 +153,12 @@ part_history()
 			time_count "$side" "$round"
 		done
 	done
+	rows_peer=$reply
 	ask ours "SELECT count(*) FROM pg_waitscope_history"
 	if [ "$peer" = yes ]; then
-		row "count(*) of $reply rows of history" ' ms' 0.001 \
-			'<=' 0.5 count/ours count/peer
-		row 'the same, a row' ' us' 1 - - row/ours row/peer
+		row "count(*) of $reply rows of history (peer: $rows_peer)" ' ms' 0.001 \
+			- - count/ours count/peer
+		row 'the same, a row' ' us' 1 '<=' 0.5 row/ours row/peer
 	else
 		row "count(*) of $reply rows of history" ' ms' 0.001 - - count/ours
 	fi
