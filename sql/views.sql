@@ -21,8 +21,16 @@ WHERE d.refclassid = 'pg_extension'::regclass
                     WHERE extname = 'pg_waitscope')
   AND d.deptype = 'e';
 
--- Only views and functions; the types are those of the views' rows.
-SELECT DISTINCT type FROM members ORDER BY type;
+-- Only views and functions; from 17 on the types of the views' rows, and of
+-- arrays of them, are members, too.
+SELECT DISTINCT m.type
+FROM members m
+     LEFT JOIN pg_type t ON m.classid = 'pg_type'::regclass AND m.objid = t.oid
+     LEFT JOIN pg_type row_type ON row_type.oid IN (t.oid, t.typelem)
+                                   AND row_type.typrelid <> 0
+     LEFT JOIN members v ON v.type = 'view' AND v.objid = row_type.typrelid
+WHERE v.objid IS NULL
+ORDER BY type;
 
 -- Without a comment: none
 SELECT identity FROM members
