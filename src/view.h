@@ -15,6 +15,7 @@
 #include "access/tupdesc.h"
 #include "utils/tuplestore.h"
 
+#include "port/compat.h"
 #include "sample/sample.h"
 
 /* No view's function has more columns than this. */
