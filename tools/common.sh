@@ -15,6 +15,11 @@ find_pg_config()
 {
 	local pgc
 
+	if [ -n "${root:-}" ]; then
+		pgc=$(printf '%s\n' "$root"/usr/lib/postgresql/*/bin/pg_config)
+		echo "${pgc#"$root"}"
+		return
+	fi
 	if [ -n "${PG_CONFIG:-}" ]; then
 		is_complete "$PG_CONFIG" ||
 			die "PG_CONFIG=$PG_CONFIG leads to no server with PGXS"
@@ -39,12 +44,13 @@ is_complete()
 		[ -x "$bindir/postgres" ] && [ -e "$pgxs" ]
 }
 
-# Makes $scratch, with a copy of the tree in $scratch/src and one of the
-# server in $scratch/pg, where $pg_config is and which can be installed into:
-# neither the tree nor the machine's server is written to, and any number of
-# us can be at work.  All of it belongs to an unprivileged user, as whom
-# as_user runs commands: PostgreSQL refuses to run as root.  Nobody else can
-# look inside, hence nobody else reaches a server that trusts who comes.
+# make_scratch NAME: makes $scratch, with a copy of the tree in $scratch/src and
+# one of the server in $scratch/pg, where $pg_config is and which can be
+# installed into: neither the tree nor the machine's server is written to, and
+# any number of us can be at work.  All of it belongs to an unprivileged user,
+# as whom as_user runs commands: PostgreSQL refuses to run as root.  Nobody else
+# can look inside, hence nobody else reaches a server that trusts who comes.
+# With $root set, the server is the one there and commands are run there.
 make_scratch()
 {
 	local pgc dir from user=
@@ -58,11 +64,11 @@ make_scratch()
 		tar -C "$scratch/src" -x --no-same-owner --no-same-permissions
 	pgc=$(find_pg_config) || die "no server with PGXS"
 	for dir in --bindir --pkglibdir --sharedir --includedir-server; do
-		from=$("$pgc" $dir)
+		from=$(in_root "$pgc" $dir)
 		mkdir -p "$scratch/pg$(dirname "$from")"
-		cp -a "$from" "$scratch/pg$from"
+		cp -a "${root:-}$from" "$scratch/pg$from"
 	done
-	bindir=$scratch/pg$("$pgc" --bindir)
+	bindir=$scratch/pg$(in_root "$pgc" --bindir)
 	pg_config=$bindir/pg_config
 
 	drop=()
@@ -71,17 +77,43 @@ make_scratch()
 			! id "$user" >/dev/null 2>&1 || break
 		done
 		drop=(setpriv "--reuid=$(id -u $user)" "--regid=$(id -g $user)" --clear-groups)
+		if [ -n "${root:-}" ]; then
+			mkdir "$scratch/tmp"
+			echo "postgres:x:$(id -u $user):$(id -g $user)::/:/bin/sh" >"$scratch/passwd"
+			drop=(unshare --mount bash -c "$enter_root" enter "$root" "$scratch"
+				"$(id -u $user):$(id -g $user)")
+		fi
 		chown -R "$user:$(id -g $user)" "$scratch"
 	fi
 }
 
-# Nothing of the caller's environment but what a terminal needs.
+in_root()
+{
+	if [ -n "${root:-}" ]; then chroot "$root" "$@"; else "$@"; fi
+}
+
+# Nothing is written to the root: what a command may write to lies outside,
+# at the same path, and is mounted for that command only.
+# shellcheck disable=SC2016
+enter_root='
+	set -e
+	root=$1 scratch=$2 user=$3
+	shift 3
+	mount -t proc proc "$root/proc"
+	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+	mount --bind /var/tmp "$root/var/tmp"
+	mount --bind "$scratch/tmp" "$root/tmp"
+	mount --bind "$scratch/passwd" "$root/etc/passwd"
+	exec chroot --userspec="$user" --groups= "$root" "$@"'
+
+# Nothing of the caller's environment but what a terminal needs, and $more_env.
+more_env=()
 as_user()
 {
 	"${drop[@]}" env -i -C "$scratch/src" "TERM=${TERM:-dumb}" LC_ALL=C.UTF-8 \
 		"PATH=$bindir:/usr/local/bin:/usr/bin:/bin" "HOME=$scratch" PAGER=cat \
 		"PG_CONFIG=$pg_config" "PGHOST=$scratch" PGPORT=5432 PGUSER=postgres \
-		PGDATABASE=postgres PGCTLTIMEOUT=300 "$@"
+		PGDATABASE=postgres PGCTLTIMEOUT=300 "${more_env[@]}" "$@"
 }
 
 # start_server SETTING...: a server in $scratch/data, on a socket in $scratch
