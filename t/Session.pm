@@ -9,6 +9,7 @@ use warnings;
 
 use IPC::Run;
 use PostgreSQL::Test::Utils;
+use Time::HiRes qw(usleep);
 
 # new($node, database => ..., user => ..., options => ...)
 sub new
@@ -73,6 +74,18 @@ sub query
 	my ($self, $sql) = @_;
 	$self->send("$sql;\n");
 	return $self->finish;
+}
+
+# Waits until a query returns true; false if it never does.
+sub poll
+{
+	my ($self, $sql) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $self->query($sql) eq 't';
+		usleep(100_000);
+	}
+	return 0;
 }
 
 # Ends psql; a statement that still runs must have been cancelled.
