@@ -19,6 +19,7 @@
 
 #include "port/procarray.h"
 #include "sample/scan.h"
+#include "scan_test.h"
 
 /* A holder that nobody cancels gives up. */
 #define HOLD_MS 60000
@@ -40,7 +41,9 @@ TEST_FUNCTION(wsc_test_take_lwlock);
 extern void __real_WscStatusAttach(WscStatusArray *array);
 extern void __wrap_WscStatusAttach(WscStatusArray *array);
 
-static bool is_blind;			/* is the next scanner to be? */
+const WscStatusArray *given_status;
+
+static const WscStatusArray blind_status = {NULL, 0, "blind"};
 static WscScanner *scanner;
 static WscSample *samples;
 static uint32 counts[WSC_NUM_STATE_CLASSES];
@@ -50,11 +53,8 @@ void
 __wrap_WscStatusAttach(WscStatusArray *array)
 {
 	__real_WscStatusAttach(array);
-	if (is_blind)
-	{
-		array->entries = NULL;
-		array->problem = "blind";
-	}
+	if (given_status != NULL)
+		*array = *given_status;
 }
 
 Datum
@@ -66,8 +66,9 @@ wsc_test_scanner_open(PG_FUNCTION_ARGS)
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
-	is_blind = PG_GETARG_BOOL(0);
+	given_status = PG_GETARG_BOOL(0) ? &blind_status : NULL;
 	scanner = WscScannerCreate();
+	given_status = NULL;
 	samples = palloc0(sizeof(WscSample) * (Size) WscScannerSlots(scanner));
 	MemoryContextSwitchTo(oldcxt);
 

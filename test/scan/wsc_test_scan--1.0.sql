@@ -45,3 +45,8 @@ RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 -- Takes and releases it: exclusive, shared, until free.
 CREATE FUNCTION wsc_test_take_lwlock(mode text)
 RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
+-- Scans that many process arrays of random contents; the result is how many
+-- samples were wrong or missing.
+CREATE FUNCTION wsc_test_synthetic(slots int, arrays int, seed int)
+RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
