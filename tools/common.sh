@@ -106,14 +106,16 @@ enter_root='
 	mount --bind "$scratch/passwd" "$root/etc/passwd"
 	exec chroot --userspec="$user" --groups= "$root" "$@"'
 
-# Nothing of the caller's environment but what a terminal needs, and $more_env.
+# Nothing of the caller's environment but what a terminal needs, $oldinstall
+# (see tools/old-server), and $more_env.
 more_env=()
 as_user()
 {
 	"${drop[@]}" env -i -C "$scratch/src" "TERM=${TERM:-dumb}" LC_ALL=C.UTF-8 \
 		"PATH=$bindir:/usr/local/bin:/usr/bin:/bin" "HOME=$scratch" PAGER=cat \
 		"PG_CONFIG=$pg_config" "PGHOST=$scratch" PGPORT=5432 PGUSER=postgres \
-		PGDATABASE=postgres PGCTLTIMEOUT=300 "${more_env[@]}" "$@"
+		PGDATABASE=postgres PGCTLTIMEOUT=300 ${oldinstall:+"oldinstall=$oldinstall"} \
+		"${more_env[@]}" "$@"
 }
 
 # start_server SETTING...: a server in $scratch/data, on a socket in $scratch
