@@ -102,8 +102,6 @@ stand_in()
 fetch_packages()
 {
 	local wanted=("${packages[@]}" "postgresql-$1" "postgresql-server-dev-$1")
-	local neighbour=postgresql-$1-pg-wait-sampling
-	! version_of "$neighbour" >/dev/null || wanted+=("$neighbour")
 	mkdir -p "$2/archives/partial"
 	stand_in "$1" "$2" || return
 	try apt-get "${apt[@]}" -y -o "Dir::Cache::archives=$2/archives" \
@@ -139,6 +137,8 @@ furnish()
 	cp "$1/usr/share/base-passwd/passwd.master" "$1/etc/passwd"
 	cp "$1/usr/share/base-passwd/group.master" "$1/etc/group"
 	[ -e "$1/bin/sh" ] || ln -s dash "$1/bin/sh"
+	# Before 15 statistics, and with them autovacuum, need a name to bind to.
+	echo '127.0.0.1 localhost' >"$1/etc/hosts"
 	for dir in proc dev dev/shm tmp var/tmp; do
 		mkdir -p "$1/$dir"
 	done
