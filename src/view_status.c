@@ -99,9 +99,7 @@ list_reasons(const WscSamplerStatus *status)
 				   "\"pg_waitscope.sampling\" is off.");
 	if (!WscQueryIdEnabled())
 		add_reason(&reasons,
-				   "query_ids_unavailable: The server computes no query "
-				   "identifiers; see \"compute_query_id\" and "
-				   "\"pg_waitscope.track_queries\".");
+				   "query_ids_unavailable: " WSC_QUERY_IDS_MISSING);
 
 	/* What sessions start with, not what this one has set. */
 	track_activities = GetConfigOptionResetString("track_activities");

@@ -53,9 +53,14 @@ sub set_sampling
 		"sampling is $value");
 }
 
+# 13 has no query ids: their columns are NULL, and the status says so.
+my $have_ids =
+  $node->safe_psql('postgres', 'SHOW server_version_num') >= 140000;
+my $always = $have_ids ? '' : 'query_ids_unavailable: '
+  . 'Servers compute query identifiers from PostgreSQL 14 on.';
 my $degraded = q{coalesce(array_to_string(degraded, E'\n'), '')
 	FROM pg_waitscope_status};
-is(query("SELECT $degraded"), '', 'nothing is missing');
+is(query("SELECT $degraded"), $always, 'nothing else is missing');
 
 # Four sessions sleep.  The windows fill up to exactly that.
 my @sleepers = map { Session->new($node) } 1 .. 4;
@@ -63,8 +68,13 @@ $_->send("SELECT pg_sleep(600);\n") foreach @sleepers;
 wait_for(q{aas_10s BETWEEN 3.8 AND 4.2 FROM pg_waitscope_summary
 	WHERE wait_event = 'PgSleep'}, 'four active sessions within ten seconds');
 
-my $queryid = query('SELECT query_id FROM pg_stat_activity WHERE pid = '
-	  . $sleepers[0]->pid);
+my $queryid = '';
+if ($have_ids)
+{
+	$queryid = query('SELECT query_id FROM pg_stat_activity WHERE pid = '
+		  . $sleepers[0]->pid);
+	isnt($queryid, '', 'there is a query id');
+}
 is( query(q{SELECT wait_event_type, top_queryid FROM pg_waitscope_summary
 		WHERE wait_event = 'PgSleep'}),
 	"Timeout|$queryid", 'and whose statement it is');
@@ -174,7 +184,7 @@ is( query(q{SELECT s.bytes FROM pg_waitscope_stores s
 				WHEN 'fmlocks' THEN 'locks' ELSE s.store END
 		ORDER BY s.store COLLATE "C"}),
 	'bytes are those of pg_shmem_allocations');
-like(query("SELECT $degraded"), qr/^sampling_off: .*\.$/,
+like(query("SELECT $degraded"), qr/^sampling_off: [^\n]*\.\n?\Q$always\E$/,
 	'the status says that sampling is off');
 set_sampling('on');
 
@@ -189,11 +199,11 @@ sub degraded_with
 	$setting =~ s/ = .*//;
 	$node->safe_psql('postgres', "ALTER SYSTEM RESET $setting");
 	$node->reload;
-	wait_for("cardinality(degraded) = 0 FROM pg_waitscope_status",
-		'... and no longer');
+	wait_for("'$always' = $degraded", '... and no longer');
 }
 degraded_with('compute_query_id = off', 'query_ids_unavailable',
-	'the status misses query ids');
+	'the status misses query ids')
+  if $have_ids;
 degraded_with('track_activities = off', 'track_activities_off',
 	'the status misses states');
 

@@ -69,11 +69,16 @@ WscEnableQueryId(void)
 #endif
 }
 
-/* Does this session compute them? */
+/* Does this session compute them?  And if not, what is to be said? */
 #if PG_VERSION_NUM >= 140000
 #define WscQueryIdEnabled() IsQueryIdEnabled()
+#define WSC_QUERY_IDS_MISSING \
+	"The server computes no query identifiers; see \"compute_query_id\" and " \
+	"\"pg_waitscope.track_queries\"."
 #else
 #define WscQueryIdEnabled() false
+#define WSC_QUERY_IDS_MISSING \
+	"Servers compute query identifiers from PostgreSQL 14 on."
 #endif
 
 /*
