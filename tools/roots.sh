@@ -102,6 +102,8 @@ stand_in()
 fetch_packages()
 {
 	local wanted=("${packages[@]}" "postgresql-$1" "postgresql-server-dev-$1")
+	local neighbour=postgresql-$1-pg-wait-sampling
+	! version_of "$neighbour" >/dev/null || wanted+=("$neighbour")
 	mkdir -p "$2/archives/partial"
 	stand_in "$1" "$2" || return
 	try apt-get "${apt[@]}" -y -o "Dir::Cache::archives=$2/archives" \
