@@ -20,7 +20,8 @@ auto_explain.log_min_duration = 0
 });
 $node->start;
 my $have_ids = $node->safe_psql('postgres', 'SHOW server_version_num') >= 140000;
-my %shipped = map { $_ => -e $node->config_data('--pkglibdir') . "/$_.so" }
+my ($libdir) = `pg_config --pkglibdir` =~ /(.*)/;
+my %shipped = map { $_ => -e "$libdir/$_.so" }
   qw(pg_stat_statements auto_explain pg_wait_sampling);
 
 sub wait_for
