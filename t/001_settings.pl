@@ -38,13 +38,15 @@ pg_waitscope.track_idle off sighup
 pg_waitscope.track_queries on postmaster},
 	'settings, defaults, units, contexts');
 
-# Out of range: refused when set, with the range.
+# Out of range: refused when set, with the range (and units, in newer
+# servers).
+my ($ms, $kb) = ('(?: ms)?', '(?: kB)?');
 foreach my $case (
-	[ 'sample_period', '0.05', qr/0\.1 .. 10000/ ],
-	[ 'sample_period', '20000', qr/0\.1 .. 10000/ ],
-	[ 'history_period', '0', qr/1 .. 10000/ ],
-	[ 'history_size', '1000', qr/1024 .. 16777216/ ],
-	[ 'profile_max', '99', qr/100 .. 1000000/ ],
+	[ 'sample_period', '0.05', qr/0\.1$ms \.\. 10000$ms/ ],
+	[ 'sample_period', '20000', qr/0\.1$ms \.\. 10000$ms/ ],
+	[ 'history_period', '0', qr/1$ms \.\. 10000$ms/ ],
+	[ 'history_size', '1000', qr/1024$kb \.\. 16777216$kb/ ],
+	[ 'profile_max', '99', qr/100 \.\. 1000000/ ],
 	[ 'sampling', 'maybe', qr/requires a Boolean value/ ],
 	[
 		'profile_by',

@@ -77,13 +77,26 @@ my @cases = (
 	[ 'server', undef, 'Timeout', 'RegisterSyncRequest', 'background work' ],
 	[ 'server', undef, 'Extension', 'Extension', 'background work' ],
 	[ 'server', 'active', 'IO', 'DataFileRead', 'background work' ],
-	[ 'worker', 'active', 'LWLock', 'BufferContent', 'background work' ],
+	[ 'worker', 'active', 'LWLock', 'WALWrite', 'background work' ],
 	[ 'worker', undef, '', '', 'background work' ],
 	[ 'worker', 'idle', '', '', 'background work' ],
 	[ 'worker', 'idle in transaction', '', '', 'background work' ]);
 push @cases,
   [ 'server', undef, 'Timeout', 'CheckpointWriteDelay', 'background idle' ]
   if $version >= 140000;
+
+# Waits for buffers: for a pin, and since 19 for the content, too.
+foreach my $event ($version < 190000 ? [ 'BufferPin', 'BufferPin' ] : (
+		[ 'Buffer', 'BufferCleanup' ],
+		[ 'Buffer', 'BufferShared' ],
+		[ 'Buffer', 'BufferShareExclusive' ],
+		[ 'Buffer', 'BufferExclusive' ]))
+{
+	push @cases,
+	  [ 'client', 'active', @$event, 'foreground' ],
+	  [ 'client', 'disabled', @$event, 'foreground' ],
+	  [ 'server', undef, @$event, 'background work' ];
+}
 
 sub quote
 {

@@ -17,6 +17,9 @@
 /* More than any class has. */
 #define MAX_EVENTS_OF_CLASS 200
 
+/* Its name differs between versions, and since 19 its meaning. */
+#define WAIT_BUFFER 0x04000000U
+
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT Datum wsc_test_classify(PG_FUNCTION_ARGS);
@@ -31,8 +34,9 @@ static const char *const kind_names[] = {
 };
 
 static const uint32 classes[] = {
-	PG_WAIT_LWLOCK, PG_WAIT_LOCK, PG_WAIT_ACTIVITY, PG_WAIT_CLIENT,
-	PG_WAIT_EXTENSION, PG_WAIT_IPC, PG_WAIT_TIMEOUT, PG_WAIT_IO
+	PG_WAIT_LWLOCK, PG_WAIT_LOCK, WAIT_BUFFER, PG_WAIT_ACTIVITY,
+	PG_WAIT_CLIENT, PG_WAIT_EXTENSION, PG_WAIT_IPC, PG_WAIT_TIMEOUT,
+	PG_WAIT_IO
 };
 
 static WscProcKind
@@ -72,8 +76,10 @@ find_event(const char *type, const char *name)
 			continue;
 		for (uint32 event = 0; event < MAX_EVENTS_OF_CLASS; event++)
 		{
-			if (pg_strcasecmp(pgstat_get_wait_event(classes[i] + event),
-							  name) == 0)
+			const char *known = pgstat_get_wait_event(classes[i] + event);
+
+			/* Not each number of a tranche is in use. */
+			if (known != NULL && pg_strcasecmp(known, name) == 0)
 				return classes[i] + event;
 			if (classes[i] == PG_WAIT_EXTENSION)
 				break;			/* others must be registered first */
