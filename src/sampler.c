@@ -30,6 +30,7 @@
 #include "guc.h"
 #include "port/compat.h"
 #include "port/timer.h"
+#include "port/wait_events.h"
 #include "sample/grid.h"
 #include "sample/scan.h"
 #include "store/eventdict.h"
@@ -269,7 +270,7 @@ publish_end(int code, Datum arg)
 static void
 run_sampler(Sampler *sampler)
 {
-	uint32		wait_event = WscSleepWaitEvent("PgWaitscopeSampler");
+	uint32		wait_event = WscNewWaitEvent("PgWaitscopeSampler");
 
 	for (;;)
 	{

@@ -23,6 +23,7 @@
 
 #include "port/compat.h"
 #include "port/timer.h"
+#include "port/wait_events.h"
 #include "sample/grid.h"
 #include "sample/scan.h"
 #include "store/eventdict.h"
@@ -149,7 +150,7 @@ collect(Totals *totals, int64 cells, int64 period_ns)
 	WscSample  *samples = palloc0(sizeof(WscSample) *
 								  (Size) WscScannerSlots(scanner));
 	WscScanOptions options = {0};
-	uint32		wait_event = WscSleepWaitEvent("PgWaitscopeSample");
+	uint32		wait_event = WscNewWaitEvent("PgWaitscopeSample");
 	WscTimer   *timer = WscTimerCreate();
 	int64		now = WscTimerNow();
 	int64		end_cell;

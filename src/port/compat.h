@@ -81,21 +81,6 @@ WscEnableQueryId(void)
 	"Servers compute query identifiers from PostgreSQL 14 on."
 #endif
 
-/*
- * The wait event of our own workers' sleep.  17 has named events for
- * extensions; before there is one for all of them.
- */
-static inline uint32
-WscSleepWaitEvent(const char *name)
-{
-#if PG_VERSION_NUM >= 170000
-	return WaitEventExtensionNew(name);
-#else
-	(void) name;
-	return PG_WAIT_EXTENSION;
-#endif
-}
-
 /* 18 lets a module state its name and version. */
 #ifdef PG_MODULE_MAGIC_EXT
 #define WSC_MODULE_MAGIC(modname, modversion) \

@@ -26,6 +26,13 @@
 #define WSC_WAIT_WAL_SENDER_WAIT_WAL WAIT_EVENT_WAL_SENDER_WAIT_WAL
 #endif
 
+/*
+ * A wait event of that name for our own sleep.  17 has named events for
+ * extensions; before, and when their number is used up, there is one event
+ * for all extensions.  Not while holding an LWLock.
+ */
+extern uint32 WscNewWaitEvent(const char *name);
+
 /* Sleeps that pace work: no work is waiting for them to end. */
 static inline bool
 WscWaitIsPacing(uint32 event)
