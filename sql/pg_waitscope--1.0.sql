@@ -51,7 +51,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_waitscope_lwlock_mode_name(integer) IS
-'Name of the mode in which an LWLock is waited for: exclusive, shared, until free. NULL for none.';
+'Name of the mode in which an LWLock, or since PostgreSQL 19 the content of a buffer, is waited for: exclusive, shared, until free, share exclusive. NULL for none.';
 
 CREATE FUNCTION pg_waitscope_locktype_name(code integer)
 RETURNS text
@@ -253,7 +253,7 @@ COMMENT ON COLUMN pg_waitscope_history.wait_event_type IS
 COMMENT ON COLUMN pg_waitscope_history.wait_event IS
 'Name of the wait event; "CPU" if the process waited for nothing that is reported. NULL if hidden.';
 COMMENT ON COLUMN pg_waitscope_history.lwlock_mode IS
-'Mode in which an LWLock was waited for: exclusive, shared, until free. NULL if none was, or hidden.';
+'Mode in which an LWLock was waited for: exclusive, shared, until free; since PostgreSQL 19 also for the content of a buffer, then share exclusive, too. NULL if none was, or hidden.';
 COMMENT ON COLUMN pg_waitscope_history.locktype IS
 'Type of the object whose heavyweight lock was waited for, as in pg_locks. NULL if none was, or hidden.';
 COMMENT ON COLUMN pg_waitscope_history.lock_datid IS
@@ -330,7 +330,7 @@ COMMENT ON COLUMN pg_waitscope_profile.wait_event_type IS
 COMMENT ON COLUMN pg_waitscope_profile.wait_event IS
 'Name of the wait event; "CPU" if the processes waited for nothing that is reported. NULL if hidden.';
 COMMENT ON COLUMN pg_waitscope_profile.lwlock_mode IS
-'Mode in which an LWLock was waited for: exclusive, shared, until free. NULL if none was, or hidden.';
+'Mode in which an LWLock was waited for: exclusive, shared, until free; since PostgreSQL 19 also for the content of a buffer, then share exclusive, too. NULL if none was, or hidden.';
 COMMENT ON COLUMN pg_waitscope_profile.samples IS
 'How often processes were seen so. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_profile.est_time IS
@@ -378,9 +378,9 @@ SELECT pg_waitscope_event_name(l.event_id) AS tranche,
 FROM pg_waitscope_get_lwlocks() l;
 
 COMMENT ON VIEW pg_waitscope_lwlocks IS
-'Waits for LWLocks per tranche since the last reset, of active sessions and server processes alike. Each row is consistent, the set is not.';
+'Waits for LWLocks per tranche since the last reset, of active sessions and server processes alike; since PostgreSQL 19 also for the content of buffers, one row per mode. Each row is consistent, the set is not.';
 COMMENT ON COLUMN pg_waitscope_lwlocks.tranche IS
-'Name of the tranche: the wait_event of type LWLock. Never NULL.';
+'Name of the tranche: the wait_event of type LWLock, or from PostgreSQL 19 BufferShared, BufferShareExclusive and BufferExclusive of type Buffer. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_lwlocks.samples IS
 'How often processes were seen waiting for a lock of it. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_lwlocks.est_time IS
@@ -734,7 +734,7 @@ COMMENT ON COLUMN pg_waitscope_activity.wait_event_type IS
 COMMENT ON COLUMN pg_waitscope_activity.wait_event IS
 'Name of the event the process waits for; NULL: it does not wait.';
 COMMENT ON COLUMN pg_waitscope_activity.lwlock_mode IS
-'Mode in which an LWLock is wanted: exclusive, shared, until free; NULL: waits for none, or not known.';
+'Mode in which an LWLock is wanted: exclusive, shared, until free; since PostgreSQL 19 also for the content of a buffer, then share exclusive, too; NULL: waits for none, or not known.';
 COMMENT ON COLUMN pg_waitscope_activity.locktype IS
 'Type of the heavyweight lock the process waits for, as in pg_locks; NULL: waits for none.';
 COMMENT ON COLUMN pg_waitscope_activity.relation IS
@@ -767,4 +767,4 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
 
 COMMENT ON FUNCTION pg_waitscope_sample(interval, interval) IS
-'Samples active sessions for the given duration, one tick in each period, in the calling backend, also without preloading; the caller is left out, and its snapshot is held meanwhile. wait_event_type, wait_event: what was waited for; CPU when no wait was reported. lwlock_mode: exclusive, shared, until free; NULL if no LWLock. datid, queryid: database and statement; NULL if none, or of other roles unless the reader has the privileges of pg_read_all_stats. samples: sightings. aas: average active sessions. ticks, ticks_missed: of the whole call, the same in each row. If nothing was active there is one row with 0 samples and no event.';
+'Samples active sessions for the given duration, one tick in each period, in the calling backend, also without preloading; the caller is left out, and its snapshot is held meanwhile. wait_event_type, wait_event: what was waited for; CPU when no wait was reported. lwlock_mode: exclusive, shared, until free, share exclusive; NULL if no LWLock. datid, queryid: database and statement; NULL if none, or of other roles unless the reader has the privileges of pg_read_all_stats. samples: sightings. aas: average active sessions. ticks, ticks_missed: of the whole call, the same in each row. If nothing was active there is one row with 0 samples and no event.';

@@ -47,6 +47,8 @@ WscLWLockModeName(int lwlock_mode)
 			return "shared";
 		case WSC_LWLOCK_UNTIL_FREE:
 			return "until free";
+		case WSC_LWLOCK_SHARE_EXCLUSIVE:
+			return "share exclusive";
 	}
 	return NULL;
 }

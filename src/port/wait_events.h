@@ -52,4 +52,36 @@ WscWaitIsPacing(uint32 event)
 	}
 }
 
+/*
+ * Waits for the lock of a buffer's content.  Up to 18 it is an LWLock; since
+ * 19 there is an event for each mode, and what PGPROC has for the mode of an
+ * LWLock then holds a number of another kind.
+ */
+typedef enum WscBufferLockWait
+{
+	WSC_NO_BUFFER_LOCK,
+	WSC_BUFFER_SHARED,
+	WSC_BUFFER_SHARE_EXCLUSIVE,
+	WSC_BUFFER_EXCLUSIVE
+} WscBufferLockWait;
+
+static inline WscBufferLockWait
+WscWaitForBufferLock(uint32 event)
+{
+#if PG_VERSION_NUM >= 190000
+	switch (event)
+	{
+		case WAIT_EVENT_BUFFER_SHARED:
+			return WSC_BUFFER_SHARED;
+		case WAIT_EVENT_BUFFER_SHARE_EXCLUSIVE:
+			return WSC_BUFFER_SHARE_EXCLUSIVE;
+		case WAIT_EVENT_BUFFER_EXCLUSIVE:
+			return WSC_BUFFER_EXCLUSIVE;
+	}
+#else
+	(void) event;
+#endif
+	return WSC_NO_BUFFER_LOCK;
+}
+
 #endif							/* WSC_WAIT_EVENTS_H */

@@ -34,7 +34,8 @@ typedef enum WscLWLockMode
 	WSC_LWLOCK_NONE,			/* not waiting for an LWLock, or not known */
 	WSC_LWLOCK_EXCLUSIVE,
 	WSC_LWLOCK_SHARED,
-	WSC_LWLOCK_UNTIL_FREE
+	WSC_LWLOCK_UNTIL_FREE,
+	WSC_LWLOCK_SHARE_EXCLUSIVE	/* of a buffer's content, since 19 */
 } WscLWLockMode;
 
 /* No heavyweight lock in the sample; other values are LockTagType + 1. */

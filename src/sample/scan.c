@@ -114,6 +114,22 @@ read_lwlock_wait(const volatile PGPROC *proc, WscSample *sample)
 		sample->lwlock_mode = WSC_LWLOCK_UNTIL_FREE;
 }
 
+static uint8
+get_buffer_lock_mode(uint32 event)
+{
+	switch (WscWaitForBufferLock(event))
+	{
+		case WSC_BUFFER_SHARED:
+			return WSC_LWLOCK_SHARED;
+		case WSC_BUFFER_SHARE_EXCLUSIVE:
+			return WSC_LWLOCK_SHARE_EXCLUSIVE;
+		case WSC_BUFFER_EXCLUSIVE:
+			return WSC_LWLOCK_EXCLUSIVE;
+		default:
+			return WSC_LWLOCK_NONE;
+	}
+}
+
 /* The columns database and relation of pg_locks. */
 static void
 store_lock_tag(const LOCKTAG *tag, LOCKMODE mode, WscSample *sample)
@@ -222,6 +238,8 @@ fill_sample(const WscScanner *scanner, int slot, int pid, uint32 event,
 		read_lwlock_wait(proc, sample);
 	else if (WSC_WAIT_CLASS(event) == PG_WAIT_LOCK)
 		read_lock_wait(proc, sample, detail);
+	else
+		sample->lwlock_mode = get_buffer_lock_mode(event);
 
 	have_status = WscStatusRead(&scanner->status, slot, pid, &status);
 	if (have_status)

@@ -3,9 +3,10 @@
  * lwlocks.c
  *	  LWLock waits per tranche: mode split and queue.
  *
- * One row per event id; only rows of class LWLock are ever used.  The table
- * never evicts.  The sampler is the only writer and takes no lock; a row is
- * guarded by its change counter (see store.h).
+ * One row per event id; only rows of class LWLock are ever used, and since 19
+ * those of the locks of buffers' content, which have their own events, one for
+ * each mode.  The table never evicts.  The sampler is the only writer and takes
+ * no lock; a row is guarded by its change counter (see store.h).
  *
  * The queue of a tranche is the number of its waiters in one tick.  While a
  * tick is being added, the row keeps the number of that tick and the waiters
@@ -110,6 +111,13 @@ add_waiter(LWLockRow *row, uint8 mode, int64 weight_ns)
 	WscEndChange(&row->changes);
 }
 
+static bool
+is_lwlock_wait(uint32 event)
+{
+	return WSC_WAIT_CLASS(event) == PG_WAIT_LWLOCK ||
+		WscWaitForBufferLock(event) != WSC_NO_BUFFER_LOCK;
+}
+
 void
 WscLWLocksAdd(const WscTick *tick, const WscSample *samples, int n)
 {
@@ -122,8 +130,7 @@ WscLWLocksAdd(const WscTick *tick, const WscSample *samples, int n)
 	{
 		const WscSample *sample = &samples[i];
 
-		if (WscIsCounted(sample) &&
-			WSC_WAIT_CLASS(sample->wait_event_info) == PG_WAIT_LWLOCK)
+		if (WscIsCounted(sample) && is_lwlock_wait(sample->wait_event_info))
 			add_waiter(&lwlocks->rows[sample->event], sample->lwlock_mode,
 					   tick->weight_ns);
 	}
