@@ -11,12 +11,13 @@ use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(usleep);
 
-# new($node, database => ..., user => ..., options => ...)
+# new($node, database => ..., user => ..., options => ..., replication => ...)
 sub new
 {
 	my ($class, $node, %params) = @_;
 	my $connstr = $node->connstr($params{database} || 'postgres');
 	$connstr .= " user=$params{user}" if $params{user};
+	$connstr .= " replication=$params{replication}" if $params{replication};
 	$connstr .= " options='$params{options}'" if $params{options};
 
 	my $self = bless { in => '', out => '', err => '', count => 0 }, $class;

@@ -18,6 +18,7 @@
 #include "utils/tuplestore.h"
 
 #include "port/procarray.h"
+#include "port/shmem_compat.h"
 #include "sample/scan.h"
 #include "scan_test.h"
 
@@ -35,6 +36,9 @@ TEST_FUNCTION(wsc_test_scanner_open);
 TEST_FUNCTION(wsc_test_scan);
 TEST_FUNCTION(wsc_test_scan_count);
 TEST_FUNCTION(wsc_test_stale_pids);
+TEST_FUNCTION(wsc_test_slots);
+TEST_FUNCTION(wsc_test_free_slots);
+TEST_FUNCTION(wsc_test_used_slots);
 TEST_FUNCTION(wsc_test_hold_lwlock);
 TEST_FUNCTION(wsc_test_take_lwlock);
 
@@ -144,6 +148,61 @@ wsc_test_stale_pids(PG_FUNCTION_ARGS)
 			n++;
 	}
 	PG_RETURN_INT32(n);
+}
+
+Datum
+wsc_test_slots(PG_FUNCTION_ARGS)
+{
+	TupleDesc	desc;
+	Datum		values[3];
+	bool		nulls[3] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type is not a row");
+	values[0] = Int32GetDatum(WscNumSlots());
+	values[1] = Int32GetDatum(WscFirstAuxiliarySlot());
+	values[2] = Int32GetDatum(WscMaxProcs());
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}
+
+Datum
+wsc_test_free_slots(PG_FUNCTION_ARGS)
+{
+	TupleDesc	desc;
+	Tuplestorestate *store = begin_rows(fcinfo, &desc);
+	int		   *slots = palloc0(sizeof(int) * (Size) WscNumSlots());
+	int			n = WscPeekFreeList(PG_GETARG_INT32(0), slots, WscNumSlots());
+
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false};
+
+		values[0] = Int32GetDatum(i + 1);
+		values[1] = Int32GetDatum(slots[i]);
+		tuplestore_putvalues(store, desc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+Datum
+wsc_test_used_slots(PG_FUNCTION_ARGS)
+{
+	TupleDesc	desc;
+	Tuplestorestate *store = begin_rows(fcinfo, &desc);
+
+	for (int slot = 0; slot < WscNumSlots(); slot++)
+	{
+		int			pid = WscSlotPid(WscSlot(slot));
+		Datum		values[2];
+		bool		nulls[2] = {false};
+
+		values[0] = Int32GetDatum(slot);
+		values[1] = Int32GetDatum(pid);
+		if (pid != 0)
+			tuplestore_putvalues(store, desc, values, nulls);
+	}
+	return (Datum) 0;
 }
 
 /* Interrupts are held off while the lock is held; the latch is not. */

@@ -38,6 +38,22 @@ RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 CREATE FUNCTION wsc_test_stale_pids()
 RETURNS int AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 
+-- Slots that are scanned, the first auxiliary process's, and for how many
+-- memory is asked for.
+CREATE FUNCTION wsc_test_slots(OUT slots int, OUT first_auxiliary int,
+	OUT max_procs int)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
+-- A free list from its head on: 0 client backends, 1 autovacuum, 2 background
+-- workers, 3 walsenders.
+CREATE FUNCTION wsc_test_free_slots(list int, OUT place int, OUT slot int)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
+CREATE FUNCTION wsc_test_used_slots(OUT slot int, OUT pid int)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
 -- Holds an LWLock until cancelled.
 CREATE FUNCTION wsc_test_hold_lwlock()
 RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
