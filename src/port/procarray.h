@@ -5,7 +5,7 @@
  *
  * Everything is read without a lock, while the owners write.  Slots of the
  * process array are permanent; whether a process sits in one says
- * WscSlotPid(), not PGPROC.pid, which before 18 stays behind when a backend
+ * WscSlotPid(), not PGPROC.pid, which before 17 stays behind when a backend
  * ends.  All functions for slots may be called with any slot, used or not;
  * what they return is good only if the slot's pid is the same afterwards.
  *
