@@ -23,8 +23,8 @@
  *		orders only what is around it would not do for "set my flag, then
  *		look at the other word".
  *
- * *retries is raised by the number of times another process changed the word
- * between our read and our write.
+ * *retries is raised by the number of times our write failed because another
+ * process had changed the word since our read.
  *
  * The type and the barriers are those of port/atomics.h, which comes first
  * and is never replaced.  The generic form exists everywhere beside the one
@@ -44,6 +44,12 @@
 
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #include "port/atomics/fetch_mask_add_x86.h"
+#elif defined(__aarch64__) && defined(__GNUC__)
+#include "port/atomics/fetch_mask_add_arm.h"
+#elif (defined(__powerpc__) || defined(__powerpc64__)) && \
+	defined(__GNUC__) && !defined(_AIX)
+/* AIX's assembler knows no local numeric labels. */
+#include "port/atomics/fetch_mask_add_ppc.h"
 #endif
 
 #if defined(WSC_NATIVE_FETCH_MASK_ADD) && !defined(WSC_GENERIC_FETCH_MASK_ADD)
