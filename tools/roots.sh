@@ -2,22 +2,25 @@
 # PostgreSQL as Debian ships it and what building and testing need, made by
 # unpacking packages: no script of a package is ever run.  All is kept in
 # $cache; the machine's own apt is only asked for its mirror.
+umask 022
 
 cache=${PG_WAITSCOPE_CACHE:-/var/cache/pg_waitscope}
 
-# Asked in this order for a version; main of each only.
-debian_suites='bullseye bookworm trixie forky sid experimental'
+# Asked in this order for a version; main of each only.  The newest of sid and
+# experimental counts: a release candidate moves from there to here.
+debian_suites='bullseye bookworm trixie forky sid+experimental'
 
 packages=(base-files base-passwd bash dash coreutils diffutils findutils grep
 	sed libc-bin hostname procps tzdata make gcc libc6-dev perl libipc-run-perl)
 
-# try COMMAND...: three times
+# try COMMAND...: three times, until something has failed for good
+tries=3
 try()
 {
 	local i
-	for i in 1 2 3; do
+	for ((i = 1; i <= tries; i++)); do
 		"$@" && return
-		[ $i = 3 ] || sleep $((i * 5))
+		[ $i = $tries ] || sleep $((i * 5))
 	done
 	return 1
 }
@@ -25,47 +28,49 @@ try()
 # The mirror of the machine's own sources.
 mirror()
 {
-	{
+	local first
+	first=$({
 		sed -nE 's/^deb +(\[[^]]*\] +)?([^ ]+) .*/\2/p' \
 			/etc/apt/sources.list /etc/apt/sources.list.d/*.list
 		sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*.sources | tr ' ' '\n'
-	} 2>/dev/null | grep -m 1 -E '/debian/?$' || echo http://deb.debian.org/debian
+	} 2>/dev/null | grep -m 1 -E '/debian/?$')
+	echo "${first:-http://deb.debian.org/debian}"
 }
 
-# use_suite SUITE: sets $state, and $apt to what follows apt-get or apt-cache
-# for it.  The machine's own state of apt is neither read nor written; its
-# settings (a proxy) hold.
+# use_suite SUITE [deb-src]: sets $state, and $apt to what follows apt-get or
+# apt-cache for the packages, or sources, of the suite, with lists not older
+# than an hour.  The machine's own state of apt is neither read nor written;
+# its settings (a proxy) hold.
 use_suite()
 {
-	local from from_all=("$1")
-	state=$cache/apt/$1
-	[ "$1" != experimental ] || from_all=(sid experimental)
+	local from type=${2:-deb}
+	state=$cache/apt/$1${2:+-src}
 	mkdir -p "$state"/{preferences.d,lists/partial,archives/partial}
-	: >"$state/status"
-	for from in "${from_all[@]}"; do
+	[ -e "$state/status" ] || : >"$state/status"
+	for from in ${1/+/ }; do
 		printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-			deb "$(mirror)" "$from" deb-src "$(mirror)" "$from"
-	done >"$state/sources.list"
+			"$type" "$(mirror)" "$from"
+	done | put "$state/sources.list"
 	# By itself apt takes nothing from experimental that sid has, too.
-	printf 'Package: postgresql* libpq5\nPin: release a=experimental\nPin-Priority: 990\n' \
-		>"$state/preferences.d/experimental"
+	printf 'Package: postgresql* libpq5\nPin: release a=experimental\nPin-Priority: 500\n' |
+		put "$state/preferences.d/experimental"
 	apt=(-qq -o "Dir::Etc=$state" -o "Dir::State=$state"
 		-o "Dir::State::status=$state/status" -o "Dir::Cache=$state"
 		-o APT::Update::Error-Mode=any -o APT::Sandbox::User=root
 		-o APT::Install-Recommends=false -o Acquire::Languages=none
-		-o Acquire::Retries=3 -o Acquire::Check-Valid-Until=false
+		-o Acquire::Retries=0 -o Acquire::http::Timeout=20 -o Acquire::Check-Valid-Until=false
 		-o Acquire::Check-Date=false -o Debug::NoLocking=true)
-}
-
-# update_suite SUITE: as use_suite, with lists not older than an hour
-update_suite()
-{
-	use_suite "$1"
 	(
 		flock 9
 		[ -n "$(find "$state/updated" -mmin -60 2>/dev/null)" ] ||
 			{ try apt-get "${apt[@]}" update && touch "$state/updated"; }
-	) 9>"$state/lock" >&2
+	) 9>"$state/lock" >&2 || { tries=1; return 1; }
+}
+
+# put FILE: its new content is there at once, for others that read it.
+put()
+{
+	cat >"$1.$$" && mv "$1.$$" "$1"
 }
 
 # Prints the version of package $1 that the suite in use has.
@@ -196,7 +201,7 @@ prepare_root()
 	flock -s 8
 	! is_healthy "$root" "$1" || kept=$(<"$root/stamp")
 	for suite in $debian_suites; do
-		update_suite "$suite" || continue
+		use_suite "$suite" || continue
 		why='no suite of the mirror has it'
 		version=$(version_of "postgresql-server-dev-$1") || continue
 		stamp="$version of $suite, made by $(cksum <"${BASH_SOURCE[0]}")"

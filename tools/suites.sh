@@ -5,6 +5,7 @@ passed=0
 failed=0
 began=0
 label=
+variant=
 make_args=()
 
 # count SUITE PASSED FAILED: what is said of a suite that has ended
@@ -37,11 +38,17 @@ step()
 	return 1
 }
 
-# name_server: sets $major and $label, and makes a folder for logs.
+# name_server: sets $major, $variant if it is not set, and $label; makes a
+# folder for logs.
 name_server()
 {
 	label=$(as_user pg_config --version | sed 's/^PostgreSQL \([^ ]*\).*/\1/')
 	major=$(sed 's/^\([0-9]*\).*/\1/' <<<"$label")
+	case $variant in
+	'') variant=$major ;;
+	"$major") ;;
+	*) label="$label $variant" ;;
+	esac
 	as_user mkdir "$scratch/log"
 }
 
@@ -75,8 +82,9 @@ show()
 # Into the copy of the server; without it nothing else can be run.
 build()
 {
-	single build make -s "${make_args[@]}" clean all install install-test-drivers
-	[ "$failed" = 0 ] || exit
+	local before=$failed
+	single build make -s -j "$(nproc)" "${make_args[@]}" all install install-test-drivers
+	[ "$failed" = "$before" ] || exit
 }
 
 # regress NAME OUTPUT_FOLDER COMMAND...: pg_regress or isolation tester, whose
@@ -117,9 +125,9 @@ own_regress()
 # Skips that tools/expected-skips does not list, and TODO, which hides.
 unexpected()
 {
-	awk -v major="$major" '
+	awk -v where="^($major|$variant) " '
 		FILENAME ~ /expected-skips$/ {
-			sub("^" major " ", "")
+			sub(where, "")
 			if (!/^#/) expected[$0] = 1
 			next
 		}
@@ -132,10 +140,13 @@ unexpected()
 		}' "$top/tools/expected-skips" "$log"
 }
 
+# tap [FILE...]: by default all
 tap()
 {
-	local ok bad=0 skips file files=0
-	if ! step tap make installcheck REGRESS= ISOLATION= PROVE_FLAGS='-v --nocolor'; then
+	local ok bad=0 skips file files=0 only=()
+	[ $# = 0 ] || only=("PROVE_TESTS=$*")
+	if ! step tap make installcheck REGRESS= ISOLATION= PROVE_FLAGS='-v --nocolor' \
+		"${only[@]}"; then
 		for file in $(sed -n 's|^t/\(.*\)\.pl *(Wstat.*|\1|p' "$log"); do
 			show "$scratch/src/tmp_check/log/"*"$file"*
 			files=$((files + 1))
@@ -164,13 +175,15 @@ tap()
 undefined()
 {
 	local said
-	said=$(grep -rhs 'runtime error:' "$@" | sort | uniq -c)
+	said=$(grep -rhsE 'runtime error:|ERROR: AddressSanitizer' "$@" | sort | uniq -c)
 	[ -z "$said" ] || echo "$said" >&2
 	grep -c . <<<"$said"
 }
 
 finish()
 {
+	# Of dying nothing was counted.
+	[ $? = 0 ] || [ "$failed" -gt 0 ] || failed=1
 	[ -z "${scratch:-}" ] || remove_scratch
 	echo "$passed passed, $failed failed"
 	[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
