@@ -118,7 +118,7 @@ fill_slot(World *world, int slot)
 	if (toss(world, 2))
 	{
 		entry->st_procpid = slot + 1;
-#if PG_VERSION_NUM < 170000
+#ifdef InvalidBackendId			/* the index of the entry is in the slot */
 		proc->backendId = slot + 1;
 #endif
 	}
