@@ -476,6 +476,9 @@ is(call($name), 'LWLock/told', 'and then the others do');
 $other->quit;
 is(call("code_name($code)"), 'LWLock/told', 'also when that backend is gone');
 
+# A writer that ended in the middle of a change.
+is(call('cut_off_change()'), '0 0 1', 'what it left can be read after the next change');
+
 # More codes than ids.
 my ($given, $others, $wrong) = call('dict_give(' . (STRANGE + 2000) . ', 1100)');
 cmp_ok($given, '<', 1024, 'ids run out');

@@ -41,6 +41,7 @@ SQL_FUNCTION(dict_name);
 SQL_FUNCTION(code_name);
 SQL_FUNCTION(new_tranche);
 SQL_FUNCTION(lock_gets);
+SQL_FUNCTION(cut_off_change);
 
 TestControl *control;
 
@@ -405,4 +406,27 @@ lock_gets(PG_FUNCTION_ARGS)
 	}
 	elog(ERROR, "the lock on the event names is not registered");
 	PG_RETURN_NULL();
+}
+
+/*
+ * cut_off_change(): a piece whose writer ended in the middle of a change.
+ * Can it be read then, while the successor changes it, and afterwards?
+ */
+Datum
+cut_off_change(PG_FUNCTION_ARGS)
+{
+	pg_atomic_uint32 changes;
+	uint32		before;
+	bool		readable[3];
+
+	pg_atomic_init_u32(&changes, 0);
+	WscBeginChange(&changes);
+	readable[0] = WscBeginRead(&changes, &before);
+	WscBeginChange(&changes);
+	readable[1] = WscBeginRead(&changes, &before);
+	WscEndChange(&changes);
+	readable[2] = WscBeginRead(&changes, &before) &&
+		WscEndRead(&changes, before);
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%d %d %d", readable[0],
+											  readable[1], readable[2])));
 }

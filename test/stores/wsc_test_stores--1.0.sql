@@ -34,6 +34,9 @@ CREATE FUNCTION new_tranche(name text) RETURNS bigint
 CREATE FUNCTION lock_gets(shared boolean) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
+CREATE FUNCTION cut_off_change() RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
 CREATE FUNCTION ring_write(ms integer, per_tick integer, OUT ticks bigint,
 	OUT ns_per_record float8)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
