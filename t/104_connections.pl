@@ -100,7 +100,8 @@ sub check_sums
 						 (SELECT sum(est_time) FROM pg_waitscope_profile)),
 				   (SELECT coalesce(sum(samples + background_samples), 0)
 					  FROM pg_waitscope_events
-					 WHERE wait_event_type IN ('LWLock', 'Buffer')) -
+					 WHERE wait_event_type = 'LWLock'
+						OR wait_event_type = 'Buffer' AND wait_event <> 'BufferCleanup') -
 				   (SELECT coalesce(sum(samples), 0) FROM pg_waitscope_lwlocks),
 				   (SELECT sum(evictions) FROM pg_waitscope_stores)}),
 		'0|0|0|0', "$name: totals of events, profile and lwlocks agree");
