@@ -83,16 +83,19 @@ WscSlotWaitEvent(const PGPROC *proc)
 	return *(volatile const uint32 *) &proc->wait_event_info;
 }
 
-/* Is the slot for client backends?  For slots without a status entry. */
+/*
+ * Is the slot for client backends?  For slots without a status entry.  The
+ * compiler must not take what it finds there for a bool that cannot change.
+ */
 static inline bool
 WscSlotIsClient(const PGPROC *proc)
 {
 #if PG_VERSION_NUM >= 190000
 	return proc->backendType == B_BACKEND;
 #elif PG_VERSION_NUM >= 180000
-	return proc->isRegularBackend;
+	return *(volatile const uint8 *) &proc->isRegularBackend != 0;
 #else
-	return !proc->isBackgroundWorker;
+	return *(volatile const uint8 *) &proc->isBackgroundWorker == 0;
 #endif
 }
 
