@@ -14,6 +14,7 @@ EXTENSION = pg_waitscope
 MODULE_big = pg_waitscope
 OBJS = $(patsubst $(srcdir)/%.c,%.o,$(sort $(wildcard $(srcdir)/src/*.c $(srcdir)/src/*/*.c)))
 DATA = $(wildcard $(srcdir)/sql/$(EXTENSION)--*.sql)
+HEADERS_pg_waitscope = src/extension/pg_waitscope/pg_waitscope_lock.h
 PGFILEDESC = "pg_waitscope - wait event sampling and lock contention analysis"
 
 # The version stands in the control file only.

@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 
 #include "guc.h"
+#include "lock_api.h"
 #include "port/compat.h"
 #include "sampler.h"
 #include "shmem.h"
@@ -54,6 +55,7 @@ _PG_init(void)
 	if (wsc_track_queries)
 		WscEnableQueryId();
 	WscShmemInit();
+	WscPublishLockApi();
 	if (!IsBinaryUpgrade)
 		WscSamplerRegister();
 }

@@ -39,8 +39,6 @@ typedef struct HeldLock
 	LockStatMiss miss;
 } HeldLock;
 
-#define FMLOCK_MAX_HELD 16
-
 /*
  * The newest is the last; the first is none, so that there always is a last.
  * Until this process is prepared to hold locks there is no room for any: one
@@ -69,14 +67,31 @@ FmLockShmemAttach(void *mem, int nprocs, bool found)
 }
 
 /* RELEASE_OK must be set, or the first wake would never be sent. */
-void
-FmLockInit(FmLock *lock, const char *name)
+bool
+FmLockTryInit(FmLock *lock, const char *name)
 {
+	int			id;
+
 	pg_atomic_init_u32(&lock->state, FMLOCK_RELEASE_OK);
 	lock->head = FMLOCK_NO_PROC;
 	lock->tail = FMLOCK_NO_PROC;
 	lock->id = 0;				/* the registry's own lock is used below */
-	lock->id = (uint16) LockStatRegister(name);
+	id = LockStatRegister(name);
+	if (id == LOCKSTAT_NO_ENTRY)
+		return false;
+	lock->id = (uint16) id;
+	return true;
+}
+
+void
+FmLockInit(FmLock *lock, const char *name)
+{
+	if (!FmLockTryInit(lock, name))
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("cannot register lock \"%s\"", name),
+				 errdetail("There are %d named locks already.",
+						   LOCKSTAT_MAX_LOCKS)));
 }
 
 static void

@@ -23,6 +23,9 @@ typedef enum FmLockMode
 
 #define FMLOCK_NUM_MODES 2
 
+/* So many a process can hold at once. */
+#define FMLOCK_MAX_HELD 16
+
 typedef struct FmLock
 {
 	pg_atomic_uint32 state;
@@ -44,6 +47,9 @@ extern void FmLockShmemAttach(void *mem, int nprocs, bool found);
 
 /* At shared memory start, once per lock.  The name shows in views. */
 extern void FmLockInit(FmLock *lock, const char *name);
+
+/* False: there are too many names already. */
+extern bool FmLockTryInit(FmLock *lock, const char *name);
 
 /* Acquire barrier. */
 extern void FmLockAcquire(FmLock *lock, FmLockMode mode);

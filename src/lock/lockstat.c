@@ -32,8 +32,6 @@
 #include "port/compat.h"
 #include "port/lock_compat.h"
 
-#define LOCKSTAT_NO_ENTRY (-1)
-
 typedef struct LockStatLine
 {
 	pg_atomic_uint64 gets_base; /* resets: gets of all processes then */
@@ -165,34 +163,34 @@ add_entry(const char *name, int tranche)
 }
 
 /*
- * A tranche cannot be given back and getting one may fail, so the name is
- * looked up first and again under the exclusive lock.
+ * A tranche cannot be given back and getting one may fail, so the name and
+ * whether there is room are looked up first, and again under the exclusive
+ * lock.
  */
 int
 LockStatRegister(const char *name)
 {
+	char		short_name[NAMEDATALEN];
+	bool		full;
 	int			lock;
 	int			tranche;
 
 	lock_registry(FMLOCK_SHARED);
 	lock = find_entry(name);
+	full = shared->count == LOCKSTAT_MAX_LOCKS;
 	unlock_registry();
-	if (lock != LOCKSTAT_NO_ENTRY)
+	if (lock != LOCKSTAT_NO_ENTRY || full)
 		return lock;
 
 	/* The server keeps the pointer, longer than shared memory may live. */
-	tranche = WscNewTranche(MemoryContextStrdup(TopMemoryContext, name));
+	strlcpy(short_name, name, sizeof(short_name));
+	tranche = WscNewTranche(MemoryContextStrdup(TopMemoryContext,
+												short_name));
 	lock_registry(FMLOCK_EXCLUSIVE);
 	lock = find_entry(name);
 	if (lock == LOCKSTAT_NO_ENTRY)
 		lock = add_entry(name, tranche);
 	unlock_registry();
-	if (lock == LOCKSTAT_NO_ENTRY)
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("cannot register lock \"%s\"", name),
-				 errdetail("There are %d named locks already.",
-						   LOCKSTAT_MAX_LOCKS)));
 	return lock;
 }
 
@@ -201,6 +199,24 @@ uint32
 LockStatWaitEvent(int lock)
 {
 	return PG_WAIT_LWLOCK | (uint32) shared->entries[lock].tranche;
+}
+
+bool
+LockStatNameOfEvent(uint32 wait_event_info, char *name)
+{
+	bool		found = false;
+
+	if (shared == NULL)
+		return false;
+	lock_registry(FMLOCK_SHARED);
+	for (int lock = 0; lock < shared->count && !found; lock++)
+	{
+		found = LockStatWaitEvent(lock) == wait_event_info;
+		if (found)
+			strlcpy(name, shared->entries[lock].name, NAMEDATALEN);
+	}
+	unlock_registry();
+	return found;
 }
 
 LockStatProc *

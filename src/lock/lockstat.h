@@ -57,6 +57,12 @@ extern int	LockStatCount(void);
 /* False: no such entry. */
 extern bool LockStatRead(int lock, FmLockMode mode, LockStatRow *row);
 
+/*
+ * Name of the lock whose waits report that event, which other processes may
+ * have registered.  False: none, or no shared memory.
+ */
+extern bool LockStatNameOfEvent(uint32 wait_event_info, char *name);
+
 /* Has taken effect when it returns; waits for nobody. */
 extern void LockStatReset(TimestampTz now);
 
@@ -85,7 +91,9 @@ typedef struct LockStatProc
 extern Size LockStatShmemSize(int nprocs);
 extern void LockStatShmemAttach(void *mem, int nprocs, bool found);
 
-/* The entry of that name, a new one if there is none. */
+#define LOCKSTAT_NO_ENTRY (-1)
+
+/* The entry of that name, a new one if there is none and there is room. */
 extern int	LockStatRegister(const char *name);
 
 /* What a process that sleeps for the lock reports as its wait event. */

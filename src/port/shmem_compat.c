@@ -15,6 +15,7 @@
 static void (*request_callback) (void);
 static void (*startup_callback) (void);
 static shmem_startup_hook_type prev_startup_hook;
+static bool attached;
 
 #if PG_VERSION_NUM >= 150000
 static shmem_request_hook_type prev_request_hook;
@@ -28,14 +29,37 @@ request_shmem(void)
 }
 #endif
 
+/* Before the postmaster makes new shared memory after a crash. */
+static void
+forget_shmem(int code, Datum arg)
+{
+	attached = false;
+}
+
+void
+WscAttachShmem(void)
+{
+	bool		locked;
+
+	if (attached)
+		return;
+
+	locked = LWLockHeldByMe(AddinShmemInitLock);
+	if (!locked)
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	startup_callback();
+	if (!locked)
+		LWLockRelease(AddinShmemInitLock);
+	attached = true;
+	on_shmem_exit(forget_shmem, (Datum) 0);
+}
+
 static void
 start_shmem(void)
 {
 	if (prev_startup_hook)
 		prev_startup_hook();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	startup_callback();
-	LWLockRelease(AddinShmemInitLock);
+	WscAttachShmem();
 }
 
 void

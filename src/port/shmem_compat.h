@@ -39,4 +39,10 @@ WscMaxProcs(void)
 extern void WscInstallShmemHooks(void (*request) (void),
 								 void (*startup) (void));
 
+/*
+ * For what another module's startup hook wants of us, which may run before
+ * ours: does what that will do, unless it has been done.
+ */
+extern void WscAttachShmem(void);
+
 #endif							/* WSC_SHMEM_COMPAT_H */

@@ -28,6 +28,7 @@
 
 #include "store/eventdict.h"
 #include "lock/fmlock.h"
+#include "lock/lockstat.h"
 #include "port/wait_events.h"
 
 /* At most a quarter full, so that a search ends after a step or two. */
@@ -203,10 +204,20 @@ name_locally(uint32 code, WscEventName *name)
 		event = NULL;
 	}
 
-	/* The server's word for a tranche that this process did not register. */
+	/*
+	 * The server's word for a tranche that this process did not register.
+	 * Those of our own kind of locks are known wherever they were registered.
+	 */
 	if (WSC_WAIT_CLASS(code) == PG_WAIT_LWLOCK && event != NULL &&
 		strcmp(event, "extension") == 0)
 	{
+		char		lock_name[NAMEDATALEN];
+
+		if (LockStatNameOfEvent(code, lock_name))
+		{
+			set_name(name, type, lock_name);
+			return true;
+		}
 		snprintf(stand_in, sizeof(stand_in), "extension:%u",
 				 code & WAIT_EVENT_MASK);
 		set_name(name, type, stand_in);
