@@ -83,7 +83,7 @@ show()
 build()
 {
 	local before=$failed
-	single build make -s -j "$(nproc)" "${make_args[@]}" all install install-test-drivers
+	single build make -s -j "$(nproc)" "${make_args[@]}" install-test-drivers
 	[ "$failed" = "$before" ] || exit
 }
 
