@@ -183,7 +183,7 @@ cmp_ok(abs($ticks1 - $ticks0 + $missed1 - $missed0 - $elapsed), '<=', 2,
 cmp_ok($covered1 - $covered0, '<=', $ms1 - $ms0 - $stopped_ms + 40 + 20,
 	'... and the gap is not covered');
 is( $admin->query(qq{
-		SELECT cardinality(degraded), sampler_pid = $pid
+		SELECT $Session::missing, sampler_pid = $pid
 		  FROM pg_waitscope_status}),
 	'0|t', 'nothing is missing now, in the same process');
 is( $admin->query(sprintf(q{
