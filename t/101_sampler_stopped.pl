@@ -16,7 +16,7 @@ use Time::HiRes qw(time usleep);
 
 my $stopped_for = 30;
 my $window = 8;
-my $clients = 30;
+my $clients = 80;
 
 my $node = PostgreSQL::Test::Cluster->new('stopped');
 $node->init;
@@ -32,8 +32,9 @@ CREATE TABLE accounts AS SELECT i AS id, 0 AS n FROM generate_series(1, 1000) i;
 CREATE UNIQUE INDEX ON accounts (id);
 });
 
-# Each client thinks for a tenth of a second, and writes and reads.  So the
-# rate hangs neither on chance nor on the machine, as long as statements take
+# Each client thinks for half a second, more or less, lest all do the same at
+# once, and writes and reads.  So the rate hangs neither on chance (its standard
+# deviation is 0.7 % in a window) nor on the machine, as long as statements take
 # much less than that: it falls if they do not.
 my $dir = PostgreSQL::Test::Utils::tempdir();
 
@@ -81,7 +82,8 @@ my $duration = $stopped_for + 2 * $window + 6;
 my @loads = (
 	start_pgbench(
 		'load', qq{
-\\sleep 100 ms
+\\set think random(250, 750)
+\\sleep :think ms
 \\set id random(1, 1000)
 UPDATE accounts SET n = n + 1 WHERE id = :id;
 SELECT n FROM accounts WHERE id = :id;

@@ -65,11 +65,12 @@ sub start_pgbench
 }
 
 # Off, sums stand still; on, a new grid begins.
+# Only the sampler is told to read its settings: it wakes the others, too.
 sub set_sampling
 {
 	my ($value) = @_;
 	$admin->query("ALTER SYSTEM SET pg_waitscope.sampling = $value");
-	$admin->query('SELECT pg_reload_conf()');
+	kill 'HUP', $admin->query('SELECT sampler_pid FROM pg_waitscope_status');
 	die "sampling is not $value"
 	  unless $admin->poll(
 		"SELECT sampling = '$value' FROM pg_waitscope_status");
