@@ -57,9 +57,10 @@ is(query(q{SELECT count(*) FROM pg_wait_events WHERE type = 'Extension'
 		AND name = 'PgWaitscopeSampler'}),
 	'1', '... and pg_wait_events has it')
   if $version >= 170000;
-is(query(q{SELECT state_class FROM pg_waitscope_activity
-		WHERE backend_type = 'pg_waitscope sampler'}),
-	'background idle', '... which is no load');
+ok( $node->poll_query_until('postgres', q{
+		SELECT state_class = 'background idle' FROM pg_waitscope_activity
+		 WHERE backend_type = 'pg_waitscope sampler'}),
+	'... which is no load');
 
 # So has the sleep of sample().
 my $sampling = Session->new($node);
