@@ -37,10 +37,7 @@ my $session = Session->new($node);
 sub query
 {
 	my ($sql) = @_;
-	my $answer = $session->query($sql);
-	my $errors = $session->errors;
-	die "$sql: $errors" if $errors;
-	return $answer;
+	return $session->ask($sql);
 }
 
 # A call to one function: its columns.

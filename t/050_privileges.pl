@@ -52,10 +52,7 @@ $session{postgres} = Session->new($node);
 sub query
 {
 	my ($role, $sql) = @_;
-	my $result = $session{$role}->query($sql);
-	my $errors = $session{$role}->errors;
-	die "as $role: $errors" if $errors;
-	return $result;
+	return $session{$role}->ask($sql);
 }
 
 # The error of a query that must fail.

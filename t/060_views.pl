@@ -29,10 +29,7 @@ my $reader = Session->new($node);
 sub query
 {
 	my ($sql) = @_;
-	my $result = $reader->query($sql);
-	my $errors = $reader->errors;
-	die $errors if $errors;
-	return $result;
+	return $reader->ask($sql);
 }
 
 sub wait_for

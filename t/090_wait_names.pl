@@ -29,15 +29,6 @@ my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
 my $reader = Session->new($node);
 
-sub query
-{
-	my ($session, $sql) = @_;
-	my $result = $session->query($sql);
-	my $errors = $session->errors;
-	die $errors if $errors;
-	return $result;
-}
-
 # Sessions that wait, each with a code.
 my %waiters;
 
@@ -61,7 +52,7 @@ my %views = (
 sub shown
 {
 	my ($session, $view, $code) = @_;
-	return query($session, sprintf(
+	return $session->ask(sprintf(
 			"SELECT string_agg(DISTINCT wait_event_type || '/' || wait_event, ' ')
 			 $views{$view}", $waiters{$code}->pid));
 }
@@ -81,7 +72,7 @@ sub check_names
 		  foreach sort keys %views;
 	}
 	my @names = sort values %expected;
-	is( query($reader, sprintf(
+	is( $reader->ask(sprintf(
 				"SELECT string_agg(wait_event_type || '/' || wait_event, ' '
 						ORDER BY (wait_event_type || '/' || wait_event) COLLATE \"C\")
 				 FROM pg_waitscope_events
@@ -89,7 +80,7 @@ sub check_names
 					   IN ('%s')", join("', '", @names))),
 		"@names", "$name: one row each in events");
 	my @tranches = map { m{^LWLock/(.*)} ? $1 : () } @names;
-	is( query($reader, sprintf(
+	is( $reader->ask(sprintf(
 				"SELECT string_agg(tranche, ' ' ORDER BY tranche COLLATE \"C\")
 				 FROM pg_waitscope_lwlocks WHERE tranche IN ('%s')",
 				join("', '", @tranches))),
@@ -99,7 +90,7 @@ sub check_names
 
 sub end_waits
 {
-	query($reader, 'SELECT pg_cancel_backend(' . $_->pid . ')')
+	$reader->ask('SELECT pg_cancel_backend(' . $_->pid . ')')
 	  foreach values %waiters;
 	foreach my $session (values %waiters)
 	{
@@ -114,12 +105,12 @@ sub end_waits
 sub core_name
 {
 	my ($code) = @_;
-	return query($reader, q{SELECT wait_event_type || '/' || wait_event
+	return $reader->ask(q{SELECT wait_event_type || '/' || wait_event
 		FROM pg_stat_activity WHERE pid = } . $waiters{$code}->pid);
 }
 
 # A tranche requested at server start, by another library.
-my $named = query($reader, 'SELECT wsc_test_named_tranche()');
+my $named = $reader->ask('SELECT wsc_test_named_tranche()');
 wait_with($named);
 check_names('named tranche', $named => 'LWLock/WscTestNamed');
 is(core_name($named), 'LWLock/WscTestNamed', '... as the server has it');
@@ -128,7 +119,7 @@ end_waits();
 # Two tranches whose names only one session knows, before 19: they are shown
 # apart, by number, until that session has looked.
 my $owner = Session->new($node);
-my @codes = map { query($owner, "SELECT wsc_test_new_tranche('WscTest$_')") }
+my @codes = map { $owner->ask("SELECT wsc_test_new_tranche('WscTest$_')") }
   qw(Apple Pear);
 my %known = map { $codes[$_] => 'LWLock/WscTest' . qw(Apple Pear) [$_] } 0, 1;
 my %unknown = map { $_ => 'LWLock/extension:' . ($_ & 0xFFFF) } @codes;
@@ -138,7 +129,7 @@ if ($version < 190000)
 	check_names('foreign tranche', %unknown);
 	is(core_name($_), 'LWLock/extension', '... without a name in the server')
 	  foreach @codes;
-	query($owner, 'SELECT count(wait_event) FROM pg_waitscope_events');
+	$owner->ask('SELECT count(wait_event) FROM pg_waitscope_events');
 }
 else
 {
@@ -155,7 +146,7 @@ check_names('tranche whose owner is gone', %known);
 end_waits();
 
 # A custom event, as named in one session.
-my $custom = query($reader, q{SELECT wsc_test_new_event('WscTestEvent')});
+my $custom = $reader->ask(q{SELECT wsc_test_new_event('WscTestEvent')});
 my $custom_name =
   $version >= 170000 ? 'Extension/WscTestEvent' : 'Extension/Extension';
 wait_with($custom);
@@ -173,7 +164,7 @@ my %nameless = (
 $nameless{0x07001234} = 'Extension/unknown:07001234',
   $nameless{0x0B001234} = 'InjectionPoint/unknown:0b001234'
   if $version >= 170000;
-my $sampler = query($reader, 'SELECT sampler_pid FROM pg_waitscope_status');
+my $sampler = $reader->ask('SELECT sampler_pid FROM pg_waitscope_status');
 wait_with($_) foreach keys %nameless;
 check_names('nameless', %nameless);
 
@@ -184,24 +175,24 @@ if ($version >= 170000)
 		"SELECT wait_event FROM pg_stat_activity WHERE pid = $pid");
 	isnt($rc, 0, 'the server fails with an unknown custom event');
 }
-query($reader, 'BEGIN');
-is( query($reader, sprintf(
+$reader->ask('BEGIN');
+is( $reader->ask(sprintf(
 			q{SELECT count(*) FROM pg_waitscope_sample('200 ms', '10 ms')
 			  WHERE wait_event_type || '/' || wait_event IN ('%s')
 				AND samples > 0},
 			join("', '", values %nameless))),
 	scalar(keys %nameless), 'sample() has a row for each');
-query($reader, "SELECT count(*) FROM pg_waitscope_$_")
+$reader->ask("SELECT count(*) FROM pg_waitscope_$_")
   foreach qw(summary events activity history profile lwlocks fmlocks status
   stores);
-is(query($reader, 'SELECT pg_backend_pid()'),
+is($reader->ask('SELECT pg_backend_pid()'),
 	$reader->pid, 'all views can be read in one transaction');
-query($reader, 'COMMIT');
-is( query($reader, 'SELECT sampler_pid, restarts FROM pg_waitscope_status'),
+$reader->ask('COMMIT');
+is( $reader->ask('SELECT sampler_pid, restarts FROM pg_waitscope_status'),
 	"$sampler|0", 'the sampler did not notice');
 
 # An error that was caught left no lock behind.
-query($reader, q{SELECT wsc_test_new_event('WscTestAfterwards')});
+$reader->ask(q{SELECT wsc_test_new_event('WscTestAfterwards')});
 end_waits();
 
 # When all custom names are used up, there is the name for all.
@@ -210,8 +201,8 @@ if ($version >= 170000)
 	$reader->quit;
 	$node->restart;
 	$reader = Session->new($node);
-	$sampler = query($reader, 'SELECT sampler_pid FROM pg_waitscope_status');
-	is( query($reader, q{
+	$sampler = $reader->ask('SELECT sampler_pid FROM pg_waitscope_status');
+	is( $reader->ask(q{
 			SELECT count(*) > 100 AND count(*) < 1000
 			  FROM generate_series(1, 1000) AS i,
 				   wsc_test_new_event('WscTestEvent' || i) AS code
@@ -223,13 +214,13 @@ if ($version >= 170000)
 			SELECT wait_event_type || '/' || wait_event = 'Extension/Extension'
 			  FROM pg_stat_activity WHERE pid = } . $sleeper->pid),
 		'sample() works nevertheless');
-	is(query($reader, q{SELECT wsc_test_new_event('WscTestEvent1') <>
+	is($reader->ask(q{SELECT wsc_test_new_event('WscTestEvent1') <>
 			x'07000000'::bigint}),
 		't', '... and leaves no lock behind');
-	query($reader, 'SELECT pg_cancel_backend(' . $sleeper->pid . ')');
+	$reader->ask('SELECT pg_cancel_backend(' . $sleeper->pid . ')');
 	$sleeper->finish;
 	$sleeper->quit;
-	query($reader, "SELECT pg_terminate_backend($sampler)");
+	$reader->ask("SELECT pg_terminate_backend($sampler)");
 	ok( $node->poll_query_until('postgres', qq{
 			SELECT sampler_pid <> $sampler AND ticks > 0
 			  FROM pg_waitscope_status}),

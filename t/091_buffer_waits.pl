@@ -35,10 +35,7 @@ my $reader = Session->new($node);
 sub query
 {
 	my ($sql) = @_;
-	my $result = $reader->query($sql);
-	my $errors = $reader->errors;
-	die $errors if $errors;
-	return $result;
+	return $reader->ask($sql);
 }
 
 # How the holder holds the page, how the waiter wants it; type and name of

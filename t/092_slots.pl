@@ -48,10 +48,7 @@ my $session = Session->new($node);
 sub query
 {
 	my ($sql) = @_;
-	my $result = $session->query($sql);
-	my $errors = $session->errors;
-	die $errors if $errors;
-	return $result;
+	return $session->ask($sql);
 }
 
 sub setting

@@ -37,10 +37,7 @@ my $reader = Session->new($node);
 sub query
 {
 	my ($sql) = @_;
-	my $result = $reader->query($sql);
-	my $errors = $reader->errors;
-	die $errors if $errors;
-	return $result;
+	return $reader->ask($sql);
 }
 
 # The sampler's sleep has a name of its own where the server has such.

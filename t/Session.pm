@@ -82,6 +82,16 @@ sub query
 	return $self->finish;
 }
 
+# The same, and dies if that says anything to standard error.
+sub ask
+{
+	my ($self, $sql) = @_;
+	my $result = $self->query($sql);
+	my $errors = $self->errors;
+	die "$sql: $errors" if $errors;
+	return $result;
+}
+
 # Waits until a query returns true; false if it never does.
 sub poll
 {
