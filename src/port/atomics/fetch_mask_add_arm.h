@@ -18,23 +18,11 @@
 
 #include "port/atomics.h"
 
+#include "port/atomics/fetch_mask_add_builtin.h"
+
 #define WSC_NATIVE_FETCH_MASK_ADD
+#define wsc_native_fetch_mask_add_u32_acquire wsc_builtin_fetch_mask_add_u32_acquire
 #define WSC_LLSC_FETCH_MASK_ADD
-
-/* Order when added: acquire; when refused: none. */
-static inline uint32
-wsc_native_fetch_mask_add_u32_acquire(volatile pg_atomic_uint32 *ptr,
-									  uint32 mask, uint32 add,
-									  uint32 *retries)
-{
-	uint32		old = __atomic_load_n(&ptr->value, __ATOMIC_RELAXED);
-
-	while ((old & mask) == 0 &&
-		   !__atomic_compare_exchange_n(&ptr->value, &old, old + add, false,
-										__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		(*retries)++;
-	return old;
-}
 
 /*
  * Full barrier in both outcomes.  No compare-and-swap is one here, neither

@@ -4,9 +4,8 @@
  *	  fetch_mask_add for x86 with GCC or Clang.
  *
  * There is no such instruction: this is the loop on lock cmpxchg as well, but
- * through the compiler's builtin, which branches on the flag the instruction
- * sets.  The server's inline assembly has to put that flag into a register
- * and to test it again.
+ * through the compiler's builtin.  The server's inline assembly has to put the
+ * flag that says how it went into a register, and to test it again.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,22 +14,10 @@
 
 #include "port/atomics.h"
 
+#include "port/atomics/fetch_mask_add_builtin.h"
+
 #define WSC_NATIVE_FETCH_MASK_ADD
-
-/* Order when added: acquire; when refused: none. */
-static inline uint32
-wsc_native_fetch_mask_add_u32_acquire(volatile pg_atomic_uint32 *ptr,
-									  uint32 mask, uint32 add,
-									  uint32 *retries)
-{
-	uint32		old = __atomic_load_n(&ptr->value, __ATOMIC_RELAXED);
-
-	while ((old & mask) == 0 &&
-		   !__atomic_compare_exchange_n(&ptr->value, &old, old + add, false,
-										__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		(*retries)++;
-	return old;
-}
+#define wsc_native_fetch_mask_add_u32_acquire wsc_builtin_fetch_mask_add_u32_acquire
 
 /*
  * Full barrier in both outcomes.  A locked instruction is one.  A refusal on
