@@ -54,6 +54,12 @@ lock_is_held_by_me(const WscLock *lock)
 	return FmLockHeldByMe((const FmLock *) lock);
 }
 
+static void
+prefer_writers(WscLock *lock)
+{
+	FmLockPreferWriters((FmLock *) lock);
+}
+
 static WscLockApi lock_api =
 {
 	.version = WSC_LOCK_API_VERSION,
@@ -66,6 +72,7 @@ static WscLockApi lock_api =
 	.release = release_lock,
 	.held_by_me = lock_is_held_by_me,
 	.release_all = FmLockReleaseAll,
+	.prefer_writers = prefer_writers,
 };
 
 void

@@ -119,6 +119,14 @@ sub test_wakeups
 				$players, 1, "SELECT $v.duel($players, 200, $write_pct);");
 		}
 	}
+	query("SELECT $v.prefer_writers(true)");
+	foreach my $players (3, 5)
+	{
+		query("SELECT $v.reset_duel()");
+		pgbench("$players players, writers first: all come back",
+			$players, 1, "SELECT $v.duel($players, 200, 40);");
+	}
+	query("SELECT $v.prefer_writers(false)");
 	is(query("SELECT a = b FROM $v.totals()"),
 		't', "$v: players exclude each other");
 	is(query("SELECT sum(sleeps) > 0 FROM $v.stats WHERE name = '$v'"),
@@ -173,6 +181,94 @@ sub test_statistics
 		"$v: reset, the maximum too");
 }
 
+# How often the lock was got, by writers and by readers.
+sub gets
+{
+	my ($v) = @_;
+	return query(
+		qq{SELECT string_agg(gets::text, ' ' ORDER BY mode)
+			 FROM $v.stats WHERE name = '$v'});
+}
+
+sub wait_for_sleepers
+{
+	my ($v, $count) = @_;
+	ok( $node->poll_query_until(
+			'postgres', qq{
+			SELECT count(*) = $count FROM pg_stat_activity
+			 WHERE wait_event_type = 'LWLock' AND wait_event = '$v'}),
+		"$v: $count wait");
+}
+
+# A reader inside, a writer that waits: do other readers get in before it?
+sub test_overtaking
+{
+	my ($v, $preferred) = @_;
+	my $what = $preferred ? 'writers first' : 'no preference';
+
+	query("SELECT $v.prefer_writers($preferred = 1), $v.reset_stats()");
+	query("SELECT $v.set_gate($_, false)") foreach 1 .. 2;
+	my $reader = start_session($node, 'reader',
+		"SELECT $v.hold('shared', 1, 'release')");
+	$node->poll_query_until('postgres',
+		qq{SELECT sum(gets) = 1 FROM $v.stats WHERE name = '$v'})
+	  or die 'no reader';
+	my $writer = start_session($node, 'writer',
+		"SELECT $v.hold('exclusive', 2, 'release')");
+	wait_for_sleepers($v, 1);
+	is( query("SELECT $v.try('shared')"),
+		$preferred ? 'f' : 't',
+		"$v, $what: a reader that does not wait");
+	query("SELECT $v.reset_stats()");
+
+	my @readers = map {
+		start_session($node, 'late', "SELECT $v.hold('shared', 0, 'release')")
+	} 1 .. 3;
+	if ($preferred)
+	{
+		wait_for_sleepers($v, 4);
+	}
+	else
+	{
+		$node->poll_query_until('postgres',
+			qq{SELECT sum(gets) = 3 FROM $v.stats WHERE name = '$v'})
+		  or die 'readers do not come';
+	}
+	query("SELECT $v.set_gate(1, true)");
+	$node->poll_query_until('postgres',
+		qq{SELECT gets = 1 FROM $v.stats
+			WHERE name = '$v' AND mode = 'exclusive'})
+	  or die 'the writer does not come';
+	is(gets($v), $preferred ? '1 0' : '1 3',
+		"$v, $what: readers before the writer");
+	query("SELECT $v.set_gate(2, true)");
+	is((finish_session($_))[1], '', "$v, $what: a session ends")
+	  foreach $reader, $writer, @readers;
+	is(gets($v), '1 3', "$v, $what: all have had it");
+	query("SELECT $v.prefer_writers(false)");
+}
+
+# Readers whose sections overlap, so that the lock is never free.
+sub test_writer_among_readers
+{
+	my ($v) = @_;
+
+	query("SELECT $v.prefer_writers(true), $v.reset_stats()");
+	query("SELECT $v.set_gate(1, false)");
+	my @readers = map {
+		start_session($node, 'reader', "SELECT $v.read_on(1)")
+	} 1 .. 4;
+	$node->poll_query_until('postgres',
+		qq{SELECT sum(gets) > 100 FROM $v.stats WHERE name = '$v'})
+	  or die 'readers do not come';
+	my ($ok, $err) = run_bounded('psql', '-Xqd', $node->connstr('postgres'),
+		'-c', "SELECT $v.hold('exclusive', 0, 'release')");
+	is($err, '', "$v: a writer gets in among readers without a gap");
+	query("SELECT $v.set_gate(1, true)");
+	is((finish_session($_))[1], '', "$v: a reader ends") foreach @readers;
+	query("SELECT $v.prefer_writers(false)");
+}
+
 # Names registered while the server runs.
 sub test_registry
 {
@@ -199,6 +295,8 @@ foreach my $variant (qw(native generic))
 	test_fetch_mask_add($v);
 	test_exclusion($v);
 	test_statistics($v);
+	test_overtaking($v, $_) foreach 0, 1;
+	test_writer_among_readers($v);
 	test_registry($v);
 }
 test_wakeups('fmlock_paused');

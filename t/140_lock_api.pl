@@ -130,6 +130,35 @@ sub test_waiters
 	return $seen;
 }
 
+# A reader inside, a writer that waits, and a reader that comes later.
+sub test_writers_first
+{
+	my $reader = Session->new($node);
+	my $writer = Session->new($node);
+	my $pid = $writer->pid;
+
+	foreach my $preferred (0, 1)
+	{
+		query('SELECT apiuser.prefer_writers()') if $preferred;
+		$reader->send("SELECT apiuser.hold('shared', 'release');\n");
+		$node->poll_query_until('postgres', "SELECT NOT apiuser.try('exclusive')")
+		  or die 'no reader';
+		$writer->send("SELECT apiuser.put(1, 1);\n");
+		$node->poll_query_until('postgres', qq{
+			SELECT wait_event = 'apiuser' FROM pg_waitscope_activity
+			 WHERE pid = $pid}) or die 'no writer';
+		is( query("SELECT apiuser.try('shared')"),
+			$preferred ? 'f' : 't',
+			'a reader behind a waiting writer, '
+			  . ($preferred ? 'writers first' : 'no preference'));
+		query('SELECT apiuser.let_go()');
+		$_->finish foreach $reader, $writer;
+		is(query("SELECT apiuser.try('shared')"), 't', '... and after it');
+	}
+	$_->quit foreach $reader, $writer;
+	return;
+}
+
 # What one session does to the counts of the lock.
 sub test_statistics
 {
@@ -155,6 +184,8 @@ foreach my $libraries ('pg_waitscope, apiuser', 'apiuser, pg_waitscope')
 		"$libraries: pg_stat_activity has the name, too");
 	test_statistics($libraries);
 }
+
+test_writers_first();
 
 # After a crash the postmaster makes everything anew, in the same order.
 my $victim = Session->new($node);

@@ -6,7 +6,8 @@
  * Promises: exclusion; no lost wakeup; two atomic read-modify-writes for an
  * uncontended pair; whatever ends a transaction or a process gives up its
  * locks.  It does not promise fairness: a newcomer may overtake the queue,
- * and readers that keep coming can hold a writer off.
+ * and readers that keep coming can hold a writer off, unless the lock was
+ * told to prefer writers.
  *
  * Here is what every acquire and release does, and what a process remembers
  * of its locks; the numbered protocol is in fmlock_wait.c.  All that is
@@ -75,6 +76,7 @@ FmLockTryInit(FmLock *lock, const char *name)
 	pg_atomic_init_u32(&lock->state, FMLOCK_RELEASE_OK);
 	lock->head = FMLOCK_NO_PROC;
 	lock->tail = FMLOCK_NO_PROC;
+	lock->writers_first = false;
 	lock->id = 0;				/* the registry's own lock is used below */
 	id = LockStatRegister(name);
 	if (id == LOCKSTAT_NO_ENTRY)
@@ -92,6 +94,12 @@ FmLockInit(FmLock *lock, const char *name)
 				 errmsg("cannot register lock \"%s\"", name),
 				 errdetail("There are %d named locks already.",
 						   LOCKSTAT_MAX_LOCKS)));
+}
+
+void
+FmLockPreferWriters(FmLock *lock)
+{
+	lock->writers_first = true;
 }
 
 static void
@@ -183,7 +191,7 @@ acquire(FmLock *lock, FmLockMode mode)
 	bool		got;
 
 	HOLD_INTERRUPTS();
-	got = FmLockTry(lock, mode, &retries);
+	got = FmLockTry(lock, &fmlock_pairs[mode], &retries);
 	if (likely(got && retries == 0))
 		remember_lock(lock, mode);
 	else
@@ -217,7 +225,7 @@ FmLockConditionalAcquire(FmLock *lock, FmLockMode mode)
 	if (unlikely(last_held >= last_room))
 		prepare_to_hold();
 	HOLD_INTERRUPTS();
-	if (!FmLockTry(lock, mode, &retries))
+	if (!FmLockTry(lock, &fmlock_pairs[mode], &retries))
 	{
 		RESUME_INTERRUPTS();
 		LockStatCountRefusal(lock->id, mode, retries);
@@ -242,8 +250,7 @@ give_up(FmLock *lock, FmLockMode mode)
 	 */
 	left = pg_atomic_add_fetch_u32(&lock->state,
 								   (int32) (0 - fmlock_pairs[mode].add));
-	if (unlikely((left & FMLOCK_WAKE) == FMLOCK_WAKE) &&
-		(left & FMLOCK_HELD) == 0)
+	if (FmLockMustWake(left))
 		FmLockWake(lock);
 }
 

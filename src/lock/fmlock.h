@@ -30,6 +30,7 @@ typedef struct FmLock
 {
 	pg_atomic_uint32 state;
 	uint16		id;				/* number in the registry of named locks */
+	bool		writers_first;	/* set before the lock is used */
 	int32		head;			/* wait list, process numbers; -1: empty */
 	int32		tail;
 } FmLock;
@@ -50,6 +51,12 @@ extern void FmLockInit(FmLock *lock, const char *name);
 
 /* False: there are too many names already. */
 extern bool FmLockTryInit(FmLock *lock, const char *name);
+
+/*
+ * After the initialisation, before the lock is used: a writer that waits
+ * holds back readers that come after it.
+ */
+extern void FmLockPreferWriters(FmLock *lock);
 
 /* Acquire barrier. */
 extern void FmLockAcquire(FmLock *lock, FmLockMode mode);

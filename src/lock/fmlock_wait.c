@@ -7,20 +7,24 @@
  * entries of the processes) is changed only under the list lock, a bit of
  * the state word; but a waker owns the entries it has taken off, until it
  * clears "waiting".  HAS_WAITERS changes only under the list lock, and
- * outside it says whether the list has entries.  RELEASE_OK is cleared only
- * under the list lock.
+ * outside it says whether the list has entries.  RELEASE_OK is cleared, and
+ * WRITER_FIRST set, only under the list lock.
  *
  * To acquire:
  *	1. Fetch-mask-add.  Refused: again on plain reads, a bounded number of
  *	   times.  Still refused:
  *	2. Take the list lock.
  *	3. Fill in our entry, append it; set HAS_WAITERS and drop the list lock
- *	   in one operation.
+ *	   in one operation.  If the lock prefers writers, and we are one, and
+ *	   WRITER_FIRST is clear, set that as well: it is ours until the attempt
+ *	   that gets us the lock, which clears it.
  *	4. Try again.  If the holder released before step 3, it saw no waiter
  *	   and wakes nobody, but then this attempt sees the lock free: both work
  *	   on the same word, so one of the two comes first.  Got it: take our
  *	   entry off the list; if a waker was faster, set RELEASE_OK in its
- *	   place and consume its wakeup.
+ *	   place and consume its wakeup.  Refused though nobody has the lock,
+ *	   because of another's WRITER_FIRST: we may have been woken to no avail
+ *	   before, so do steps 2 to 4 of a release where its step 1 says so.
  *	5. Sleep on our semaphore until a waker has cleared "waiting".
  *	6. Set RELEASE_OK: the outstanding wake has come to its end.  Go to 1.
  *	7. Post back the wakeups that were not ours.  The semaphore is the
@@ -31,7 +35,8 @@
  *	   and no holder in it:
  *	2. Take the list lock.  RELEASE_OK clear by now: somebody else has woken.
  *	3. Take off the first entry and, if it is a reader, all other readers;
- *	   clear RELEASE_OK: one wake is outstanding, and until one of the woken
+ *	   with WRITER_FIRST, the first writer instead, if there is one.  Clear
+ *	   RELEASE_OK if any was taken: one wake is outstanding, and until one of the woken
  *	   has come round to step 6 nobody sends another.  Drop the list lock.
  *	4. For each: clear "waiting", post the semaphore.
  *
@@ -107,7 +112,7 @@ FmLockWaitShmemAttach(void *mem, int nprocs, bool found)
 
 /* Rest of step 1.  Refused attempts only read, so the line stays shared. */
 static bool
-spin_acquire(FmLock *lock, FmLockMode mode, uint32 *retries)
+spin_acquire(FmLock *lock, const FmLockPair *pair, uint32 *retries)
 {
 	int			pauses = 1;
 
@@ -115,7 +120,7 @@ spin_acquire(FmLock *lock, FmLockMode mode, uint32 *retries)
 	{
 		for (int i = 0; i < pauses; i++)
 			SPIN_DELAY();
-		if (FmLockTry(lock, mode, retries))
+		if (FmLockTry(lock, pair, retries))
 			return true;
 		pauses = Min(pauses * 2, FMLOCK_MAX_PAUSES);
 	}
@@ -169,13 +174,14 @@ take_off_list(FmLock *lock, FmLockWaiter *waiter)
 		waiter_of(waiter->next)->prev = waiter->prev;
 }
 
-/* Steps 2 and 3. */
-static void
+/* Steps 2 and 3.  True: WRITER_FIRST is now ours. */
+static bool
 join_list(FmLock *lock, FmLockMode mode)
 {
 	int			procno = WscMyProcNumber();
 	FmLockWaiter *me = waiter_of(procno);
 	uint32		old = lock_list(lock);
+	uint32		missing = 0;
 
 	me->mode = mode;
 	me->prev = lock->tail;
@@ -187,12 +193,14 @@ join_list(FmLock *lock, FmLockMode mode)
 		waiter_of(lock->tail)->next = procno;
 	lock->tail = procno;
 
-	/* Both flags are ours to change now, so that an addition can do it. */
-	if ((old & FMLOCK_HAS_WAITERS) != 0)
-		pg_atomic_fetch_sub_u32(&lock->state, FMLOCK_LIST_LOCKED);
-	else
-		pg_atomic_fetch_add_u32(&lock->state,
-								FMLOCK_HAS_WAITERS - FMLOCK_LIST_LOCKED);
+	missing = ~old & FMLOCK_HAS_WAITERS;
+	if (lock->writers_first && mode == FMLOCK_EXCLUSIVE)
+		missing |= ~old & FMLOCK_WRITER_FIRST;
+
+	/* Only we may set these flags now, so that an addition can do it. */
+	pg_atomic_fetch_add_u32(&lock->state,
+							(int32) (missing - FMLOCK_LIST_LOCKED));
+	return (missing & FMLOCK_WRITER_FIRST) != 0;
 }
 
 /*
@@ -243,29 +251,36 @@ leave_list(FmLock *lock)
 void
 FmLockWait(FmLock *lock, FmLockMode mode, LockStatMiss *miss)
 {
+	const FmLockPair *pair = &fmlock_pairs[mode];
 	int			foreign = 0;
 	int64		start_ns;
 
-	if (spin_acquire(lock, mode, &miss->cas_retries))
+	if (spin_acquire(lock, pair, &miss->cas_retries))
 		return;
 
 	start_ns = WscTimerNow();
 	do
 	{
-		join_list(lock, mode);
-		if (FmLockTry(lock, mode, &miss->cas_retries))
+		uint32		old;
+
+		if (join_list(lock, mode))
+			pair = &fmlock_first_pair;
+		old = FmLockAttempt(lock, pair, &miss->cas_retries);
+		if ((old & pair->mask) == 0)
 		{
 			foreign += leave_list(lock);
 			break;
 		}
+		if (FmLockMustWake(old))
+			FmLockWake(lock);
 		miss->slept = true;
 		WscReportLockWait(LockStatWaitEvent(lock->id),
 						  mode == FMLOCK_EXCLUSIVE);
 		foreign += sleep_until_woken();
 		pgstat_report_wait_end();
 		pg_atomic_fetch_or_u32(&lock->state, FMLOCK_RELEASE_OK);	/* step 6 */
-	} while (!FmLockTry(lock, mode, &miss->cas_retries) &&
-			 !spin_acquire(lock, mode, &miss->cas_retries));
+	} while (!FmLockTry(lock, pair, &miss->cas_retries) &&
+			 !spin_acquire(lock, pair, &miss->cas_retries));
 
 	if (miss->slept)
 		miss->wait_ns = WscTimerNow() - start_ns;
@@ -293,7 +308,8 @@ FmLockWake(FmLock *lock)
 		FmLockWaiter *waiter = waiter_of(procno);
 
 		next = waiter->next;
-		if (waiter->mode == FMLOCK_EXCLUSIVE && woken != FMLOCK_NO_PROC)
+		if (waiter->mode == FMLOCK_EXCLUSIVE ? woken != FMLOCK_NO_PROC :
+			(old & FMLOCK_WRITER_FIRST) != 0)
 			continue;
 		take_off_list(lock, waiter);
 		pg_atomic_write_u32(&waiter->waiting, FMLOCK_TAKEN);

@@ -20,7 +20,7 @@
 #define FMLOCK_HAS_WAITERS		((uint32) 1 << 30)
 #define FMLOCK_RELEASE_OK		((uint32) 1 << 29)
 #define FMLOCK_LIST_LOCKED		((uint32) 1 << 28)
-#define FMLOCK_WRITER_FIRST		((uint32) 1 << 27)	/* reserved, never set */
+#define FMLOCK_WRITER_FIRST		((uint32) 1 << 27)
 #define FMLOCK_READERS			(((uint32) 1 << 24) - 1)
 
 /* ... masks made of them, ... */
@@ -39,7 +39,13 @@ typedef struct FmLockPair
 static const FmLockPair fmlock_pairs[FMLOCK_NUM_MODES] =
 {
 	[FMLOCK_EXCLUSIVE] = {FMLOCK_HELD, FMLOCK_WRITER},
-	[FMLOCK_SHARED] = {FMLOCK_WRITER, 1},
+	[FMLOCK_SHARED] = {FMLOCK_WRITER | FMLOCK_WRITER_FIRST, 1},
+};
+
+/* Exclusive, by the writer that set WRITER_FIRST: clears that, too. */
+static const FmLockPair fmlock_first_pair =
+{
+	FMLOCK_HELD, FMLOCK_WRITER - FMLOCK_WRITER_FIRST
 };
 
 StaticAssertDecl(MAX_BACKENDS < FMLOCK_READERS,
@@ -51,20 +57,31 @@ StaticAssertDecl((FMLOCK_READERS & FMLOCK_FLAGS) == 0 &&
 /* An empty list, or an end of it. */
 #define FMLOCK_NO_PROC			(-1)
 
-/* Did we get it? */
-static inline bool
-FmLockTry(FmLock *lock, FmLockMode mode, uint32 *retries)
+/* Returns the word as it was.  The lock is ours if that lacks the mask. */
+static inline uint32
+FmLockAttempt(FmLock *lock, const FmLockPair *pair, uint32 *retries)
 {
-	uint32		mask = fmlock_pairs[mode].mask;
-	uint32		old;
-
 	/*
 	 * Acquire order, pairs with the subtraction of FmLockRelease(): what the
 	 * last holder wrote is seen, and nothing we do moves before.
 	 */
-	old = wsc_fetch_mask_add_u32_acquire(&lock->state, mask,
-										 fmlock_pairs[mode].add, retries);
-	return (old & mask) == 0;
+	return wsc_fetch_mask_add_u32_acquire(&lock->state, pair->mask,
+										  pair->add, retries);
+}
+
+/* Did we get it? */
+static inline bool
+FmLockTry(FmLock *lock, const FmLockPair *pair, uint32 *retries)
+{
+	return (FmLockAttempt(lock, pair, retries) & pair->mask) == 0;
+}
+
+/* Nobody has it, somebody waits, and no wake is on its way. */
+static inline bool
+FmLockMustWake(uint32 word)
+{
+	return unlikely((word & FMLOCK_WAKE) == FMLOCK_WAKE) &&
+		(word & FMLOCK_HELD) == 0;
 }
 
 #endif							/* FMLOCK_WORD_H */

@@ -42,3 +42,8 @@ CREATE FUNCTION nest(n integer) RETURNS void
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'apiuser_nest';
 COMMENT ON FUNCTION nest(integer) IS
 'Holds that many locks at once.';
+
+CREATE FUNCTION prefer_writers() RETURNS void
+LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'apiuser_prefer_writers';
+COMMENT ON FUNCTION prefer_writers() IS
+'From now on a writer that waits holds back readers that come later.';

@@ -24,6 +24,7 @@ PG_FUNCTION_INFO_V1(apiuser_try);
 PG_FUNCTION_INFO_V1(apiuser_held);
 PG_FUNCTION_INFO_V1(apiuser_new_locks);
 PG_FUNCTION_INFO_V1(apiuser_nest);
+PG_FUNCTION_INFO_V1(apiuser_prefer_writers);
 
 static WscLockMode
 mode_argument(const text *mode)
@@ -108,5 +109,13 @@ apiuser_nest(PG_FUNCTION_ARGS)
 		apiuser_api->acquire(&map->more[i], WSC_LOCK_SHARED);
 	for (int i = 0; i < n; i++)
 		apiuser_api->release(&map->more[i]);
+	PG_RETURN_VOID();
+}
+
+/* The lock is ours, and nobody is using it. */
+Datum
+apiuser_prefer_writers(PG_FUNCTION_ARGS)
+{
+	apiuser_api->prefer_writers(&ApiUserAttach()->lock.lock);
 	PG_RETURN_VOID();
 }

@@ -45,6 +45,7 @@ FMTEST_FUNCTION(fmtest_hammer);
 FMTEST_FUNCTION(fmtest_totals);
 FMTEST_FUNCTION(fmtest_duel);
 FMTEST_FUNCTION(fmtest_reset_duel);
+FMTEST_FUNCTION(fmtest_prefer_writers);
 FMTEST_FUNCTION(fmtest_register);
 FMTEST_FUNCTION(fmtest_count_stats);
 FMTEST_FUNCTION(fmtest_read_stats);
@@ -98,6 +99,7 @@ init_test(void)
 	pg_atomic_init_u64(&test->writes, 0);
 	pg_atomic_init_u64(&test->torn, 0);
 	pg_atomic_init_u64(&test->arrived, 0);
+	pg_atomic_init_u64(&test->relays, 0);
 	for (int i = 0; i < FMTEST_GATES; i++)
 		pg_atomic_init_u32(&test->open[i], i == 0);
 
@@ -311,6 +313,14 @@ Datum
 fmtest_reset_duel(PG_FUNCTION_ARGS)
 {
 	pg_atomic_write_u64(&FmTestShared()->arrived, 0);
+	PG_RETURN_VOID();
+}
+
+/* While nobody uses the lock; FmLockPreferWriters() is not for taking back. */
+Datum
+fmtest_prefer_writers(PG_FUNCTION_ARGS)
+{
+	FmTestShared()->lock.lock.writers_first = PG_GETARG_BOOL(0);
 	PG_RETURN_VOID();
 }
 

@@ -43,6 +43,7 @@ typedef struct FmTest
 	pg_atomic_uint64 writes;
 	pg_atomic_uint64 torn;
 	pg_atomic_uint64 arrived;	/* players at the meeting point, ever */
+	pg_atomic_uint64 relays;	/* readers that have relieved another, ever */
 	pg_atomic_uint32 open[FMTEST_GATES];
 	bool		postmaster_tried;	/* the conditional form works there */
 } FmTest;

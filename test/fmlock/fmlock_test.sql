@@ -18,6 +18,14 @@ AS 'MODULE_PATHNAME', 'fmtest_duel' LANGUAGE C STRICT;
 CREATE FUNCTION reset_duel() RETURNS void
 AS 'MODULE_PATHNAME', 'fmtest_reset_duel' LANGUAGE C;
 
+-- Read again and again until the gate is open; no reader leaves before
+-- another has come, or none came for 100 ms, so that there is no gap.
+CREATE FUNCTION read_on(gate int) RETURNS void
+AS 'MODULE_PATHNAME', 'fmtest_read_on' LANGUAGE C STRICT;
+
+CREATE FUNCTION prefer_writers(preferred boolean) RETURNS void
+AS 'MODULE_PATHNAME', 'fmtest_prefer_writers' LANGUAGE C STRICT;
+
 -- Hold the lock until the gate is open, then end by 'release', 'error' or
 -- 'fatal'.  Gate 0 is always open.
 CREATE FUNCTION hold(mode text, gate int, ending text) RETURNS void

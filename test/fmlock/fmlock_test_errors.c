@@ -24,7 +24,11 @@
 /* A gate that nobody opens within this time is a fault of the test. */
 #define FMTEST_GATE_NS INT64CONST(120000000000)
 
+/* So long a reader waits for the next. */
+#define FMTEST_RELAY_NS INT64CONST(100000000)
+
 FMTEST_FUNCTION(fmtest_hold);
+FMTEST_FUNCTION(fmtest_read_on);
 FMTEST_FUNCTION(fmtest_set_gate);
 FMTEST_FUNCTION(fmtest_try);
 FMTEST_FUNCTION(fmtest_postmaster_tried);
@@ -77,6 +81,29 @@ fmtest_hold(PG_FUNCTION_ARGS)
 	CHECK_FOR_INTERRUPTS();
 	if (!opened)
 		elog(ERROR, "gate %d stayed shut", gate);
+	PG_RETURN_VOID();
+}
+
+/* The newest reader stays. */
+Datum
+fmtest_read_on(PG_FUNCTION_ARGS)
+{
+	FmTest	   *test = FmTestShared();
+	int			gate = check_gate(PG_GETARG_INT32(0));
+
+	while (pg_atomic_read_u32(&test->open[gate]) == 0)
+	{
+		int64		start_ns = WscTimerNow();
+		uint64		mine;
+
+		FmLockAcquire(&test->lock.lock, FMLOCK_SHARED);
+		mine = pg_atomic_add_fetch_u64(&test->relays, 1);
+		while (pg_atomic_read_u64(&test->relays) == mine &&
+			   WscTimerNow() - start_ns < FMTEST_RELAY_NS)
+			pg_usleep(100L);
+		FmLockRelease(&test->lock.lock);
+		CHECK_FOR_INTERRUPTS();
+	}
 	PG_RETURN_VOID();
 }
 

@@ -8,7 +8,7 @@
  * to its next.  What is done under the list lock to what the list lock guards
  * is one step with the operation that drops it; an attempt that is refused
  * changes nothing, so spinning is the same as making the attempt later.  With
- * WRITER_FIRST, a writer that queues holds back new readers, see doc/locks.md.
+ * WRITER_FIRST, the lock prefers writers.
  *
  * Checked: exclusion; HAS_WAITERS says whether the list has entries, and
  * RELEASE_OK is clear only while a wake is outstanding, both whenever the list

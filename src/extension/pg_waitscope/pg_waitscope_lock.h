@@ -97,6 +97,13 @@ typedef struct WscLockApi
 	 * background worker: elsewhere aborts and exits do it.
 	 */
 	void		(*release_all) (void);
+
+	/*
+	 * After init, before the lock is used: from when a writer has queued
+	 * until it has the lock, no reader gets it.  Costs throughput where
+	 * readers and writers mix.
+	 */
+	void		(*prefer_writers) (WscLock *lock);
 } WscLockApi;
 
 /*
