@@ -1,8 +1,9 @@
-# Sourced by bench/run: throw-away servers, held processes, slices, rows.
+# Sourced by bench/run and bench/sweep: throw-away servers, held processes,
+# slices, rows.
 #
 # Everything lies in $scratch and ends with the run.  Servers listen on
-# sockets in their own folders only.  One psql stays connected to each server,
-# so that asking costs no new backend.
+# sockets in their own folders only.  For bench/run one psql stays connected to
+# each server, so that asking costs no new backend.
 
 declare -A dir=() postmaster=() ask_in=() ask_out=() client=()
 children=()			# background jobs to end
@@ -20,6 +21,25 @@ common_settings=('fsync = off' 'autovacuum = off' 'jit = off'
 note()
 {
 	printf '# %s\n' "$*" >&2
+}
+
+# install_tools PROGRAM[:PACKAGE]...: those that are not there, if it can be done
+install_tools()
+{
+	local missing=() tool
+
+	for tool; do
+		command -v "${tool%:*}" >/dev/null || missing+=("${tool#*:}")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	if [ "$(id -u)" != 0 ]; then
+		note "not installed, and only root can: ${missing[*]}"
+		return
+	fi
+	apt-get -qq update &&
+		DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+			--no-install-recommends install "${missing[@]}" >/dev/null ||
+		note "apt-get could not install ${missing[*]}"
 }
 
 # full N QUICK: N, or the other when it is only a try
@@ -49,10 +69,15 @@ configure()
 
 start()
 {
+	launch "$1"
+	connect "$1"
+}
+
+launch()
+{
 	as_user pg_ctl -s -w -D "${dir[$1]}" -l "${dir[$1]}/log" start ||
 		die "server $1 does not start: $(tail -3 "${dir[$1]}/log")"
 	note_postmaster "$1"
-	connect "$1"
 }
 
 note_postmaster()

@@ -4,13 +4,14 @@
 # separated: median and interval of SERIES, median of REFERENCE, median and
 # interval of their ratio round by round, verdict on "OP TARGET".
 #
-# Intervals are for the median, by order statistics: no assumption about the
-# distribution, at least 95 % from six rounds on, the range below that.
 # The target is met or missed when the whole interval says so, else only the
 # median does.  OP is one of <=, >=, "near 1" and "near 0" (by at most TARGET),
 # or - for none.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Stats qw(median interval);
 
 my ($raw, $scale, $op, $target, $series, $reference) = @ARGV;
 my %values;
@@ -22,28 +23,6 @@ while (<$fh>)
 	my ($name, $round, $value) = split /\t/, $_, -1;
 	die "$name: \"$value\" is no number\n" if $value !~ /^-?[0-9.]+(e[-+]?\d+)?$/;
 	$values{$name}{$round} = $value;
-}
-
-sub median
-{
-	my @s = sort { $a <=> $b } @_;
-	return @s % 2 ? $s[$#s / 2] : ($s[@s / 2 - 1] + $s[@s / 2]) / 2;
-}
-
-# The k-th smallest and largest, where k is as large as 95 % allow.
-sub interval
-{
-	my @s = sort { $a <=> $b } @_;
-	my ($n, $tail, $term, $k) = (scalar @s, 0, 0.5**@s, 0);
-	while ($k < $n / 2)
-	{
-		last if 2 * ($tail + $term) > 0.05;
-		$tail += $term;
-		$term *= ($n - $k) / ($k + 1);
-		$k++;
-	}
-	$k = 1 if $k == 0;
-	return ($s[$k - 1], $s[$n - $k]);
 }
 
 sub holds
