@@ -47,3 +47,8 @@ CREATE FUNCTION prefer_writers() RETURNS void
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'apiuser_prefer_writers';
 COMMENT ON FUNCTION prefer_writers() IS
 'From now on a writer that waits holds back readers that come later.';
+
+CREATE FUNCTION pairs(mode text, n integer) RETURNS void
+LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'apiuser_pairs';
+COMMENT ON FUNCTION pairs(text, integer) IS
+'So many times lock and unlock, for callgrind.';

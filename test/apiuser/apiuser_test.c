@@ -25,6 +25,7 @@ PG_FUNCTION_INFO_V1(apiuser_held);
 PG_FUNCTION_INFO_V1(apiuser_new_locks);
 PG_FUNCTION_INFO_V1(apiuser_nest);
 PG_FUNCTION_INFO_V1(apiuser_prefer_writers);
+PG_FUNCTION_INFO_V1(apiuser_pairs);
 
 static WscLockMode
 mode_argument(const text *mode)
@@ -117,5 +118,21 @@ Datum
 apiuser_prefer_writers(PG_FUNCTION_ARGS)
 {
 	apiuser_api->prefer_writers(&ApiUserAttach()->lock.lock);
+	PG_RETURN_VOID();
+}
+
+/* For callgrind. */
+Datum
+apiuser_pairs(PG_FUNCTION_ARGS)
+{
+	ApiUserMap *map = ApiUserAttach();
+	WscLockMode mode = mode_argument(PG_GETARG_TEXT_PP(0));
+	int			n = PG_GETARG_INT32(1);
+
+	for (int i = 0; i < n; i++)
+	{
+		WscEitherLockAcquire(&map->lock, apiuser_api, mode);
+		WscEitherLockRelease(&map->lock, apiuser_api);
+	}
 	PG_RETURN_VOID();
 }
