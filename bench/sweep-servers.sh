@@ -31,12 +31,13 @@ clean_up()
 	fi
 }
 
-# run COMMAND...: so that a signal does not have to wait for its end
+# run COMMAND...: so that a signal does not have to wait for its end; what it
+# prints is in $work/out, its messages in $work/log
 run()
 {
 	local status=0
 
-	"$@" &
+	"$@" >"$work/out" 2>"$work/log" &
 	children=($!)
 	wait $! || status=$?
 	children=()
@@ -82,7 +83,7 @@ build()
 
 make_server()
 {
-	local label=$1 pgc=${server[$1]%%,*} words preload=()
+	local label=$1 pgc=${server[$1]%%,*} words fit=()
 
 	mapfile -t words < <(tr , '\n' <<<"${server[$label]}" | tail -n +2)
 	use_installation "$pgc"
@@ -132,7 +133,7 @@ fill_server()
 	[ $locks = no ] || return 0
 
 	note "filling $label, scale $scale"
-	run "$client_bin/pgbench" -i -q -s "$scale" "${conninfo[$label]}" >"$work/log" 2>&1 ||
+	run "$client_bin/pgbench" -i -q -s "$scale" "${conninfo[$label]}" ||
 		die "pgbench -i failed on $label: $(tail -1 "$work/log")"
 	on "$label" -c 'CREATE EXTENSION pg_prewarm' 2>/dev/null ||
 		note "$label has no pg_prewarm: index scans over all tables instead"
@@ -149,7 +150,7 @@ write_conditions()
 		date "$(date -u '+%Y-%m-%d %H:%M UTC')" \
 		command "bench/sweep$options" \
 		clients "$clients; $rounds rounds of $seconds s" \
-		'client machine' "$(uname -n): $(uname -srm), $cpus CPUs" \
+		'client machine' "$(uname -srm), $cpus CPUs" \
 		CPU "$(LC_ALL=C lscpu | grep -E '^(Model name|Thread|Core|Socket|NUMA node\(s\)|Hypervisor|Virt)' |
 			sed 's/: */: /' | paste -sd ';' | sed 's/;/; /g')" \
 		memory "$(awk '/^MemTotal/ { printf "%.1f GB", $2 / 1048576 }' /proc/meminfo)" \
