@@ -407,6 +407,60 @@ COMMENT ON COLUMN pg_waitscope_lwlocks.exact_histogram IS
 'Number of sleeps per class of length. NULL: this version has no exact mode.';
 
 ------------------------------------------------------------------------
+-- lwlock_instances: per single LWLock
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_lwlock_instances(
+	OUT event_id integer,
+	OUT lock_index integer,
+	OUT samples bigint,
+	OUT shared_samples bigint,
+	OUT exclusive_samples bigint,
+	OUT max_waiters bigint,
+	OUT est_time double precision,
+	OUT last_seen timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 50;
+
+COMMENT ON FUNCTION pg_waitscope_get_lwlock_instances() IS
+'Rows of the view pg_waitscope_lwlock_instances, with the id of each event instead of the name of the tranche.';
+
+CREATE VIEW pg_waitscope_lwlock_instances AS
+SELECT pg_waitscope_event_name(l.event_id) AS tranche,
+       l.lock_index,
+       l.samples,
+       l.shared_samples,
+       l.exclusive_samples,
+       l.max_waiters,
+       l.est_time,
+       l.last_seen
+FROM pg_waitscope_get_lwlock_instances() l;
+
+COMMENT ON VIEW pg_waitscope_lwlock_instances IS
+'Waits per single LWLock since the last reset, for the locks of the main array of the server: partitions of the buffer mapping (BufferMapping), of the lock manager (LockManager) and of the predicate lock manager (PredicateLockManager), locks with a name of their own, and tranches that libraries requested while they were preloaded. The rows of a tranche add up to its row in pg_waitscope_lwlocks. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.tranche IS
+'Name of the tranche, as in pg_waitscope_lwlocks. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.lock_index IS
+'Position of the lock within its tranche, from 0: LockManager 7 is partition 7 of the lock manager. NULL for waiters that were already in no queue when it was looked at, mostly because they had been woken and had not got a CPU yet; they waited for any lock of the tranche.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.samples IS
+'How often processes were seen waiting for this lock. Those waiting only until it is free are in neither of the following two. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.shared_samples IS
+'Of the samples, those waiting for shared mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.exclusive_samples IS
+'Of the samples, those waiting for exclusive mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.max_waiters IS
+'Most processes seen waiting for it at one instant. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.est_time IS
+'Estimated time they waited, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lwlock_instances.last_seen IS
+'When a process was last seen waiting for it. Never NULL.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_get_lwlock_instances() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_waitscope_get_lwlock_instances() TO pg_read_all_stats;
+GRANT SELECT ON pg_waitscope_lwlock_instances TO pg_read_all_stats;
+
+------------------------------------------------------------------------
 -- fmlocks: own locks
 ------------------------------------------------------------------------
 
@@ -562,7 +616,7 @@ COMMENT ON COLUMN pg_waitscope_status.background_idle_samples IS
 COMMENT ON COLUMN pg_waitscope_status.hidden_samples IS
 'How often sessions were seen that waited for nothing and whose state is not known: track_activities is off for them, or they were just starting or ending. Counted here only.';
 COMMENT ON COLUMN pg_waitscope_status.degraded IS
-'What is missing and why: a stable word, a colon and a sentence each. The words are sampler_not_running, sampler_stalled, sampler_status_unreadable, sampling_off, status_entries_unavailable, query_ids_unavailable, track_activities_off. Empty if all is well, never NULL.';
+'What is missing and why: a stable word, a colon and a sentence each. The words are sampler_not_running, sampler_stalled, sampler_status_unreadable, sampling_off, status_entries_unavailable, lwlock_instances_unavailable, query_ids_unavailable, track_activities_off. Empty if all is well, never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.exact_state IS
 'State of the exact mode; always "off" in this version. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.exact_reason IS

@@ -7,8 +7,9 @@ SELECT c.relname AS view, a.attnum AS n, a.attname AS "column",
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
 WHERE c.relname IN ('pg_waitscope_summary', 'pg_waitscope_events',
                     'pg_waitscope_history', 'pg_waitscope_profile',
-                    'pg_waitscope_lwlocks', 'pg_waitscope_fmlocks',
-                    'pg_waitscope_status', 'pg_waitscope_stores')
+                    'pg_waitscope_lwlocks', 'pg_waitscope_lwlock_instances',
+                    'pg_waitscope_fmlocks', 'pg_waitscope_status',
+                    'pg_waitscope_stores')
 ORDER BY c.relname COLLATE "C", a.attnum;
 
 -- All objects of the extension
@@ -86,17 +87,23 @@ WHERE m.type = 'view'
        OR a.atttypid IN ('interval'::regtype, 'numeric'::regtype))
 ORDER BY c.relname COLLATE "C", a.attnum;
 
--- Anybody may read the views, and call the functions but reset.
+-- Anybody may read the views, and call the functions but reset; exceptions:
+-- those that need the privileges of pg_read_all_stats.
 SELECT identity FROM members
 WHERE type = 'view'
   AND NOT EXISTS (SELECT 1 FROM pg_class c, aclexplode(c.relacl) a
                   WHERE c.oid = objid AND a.grantee = 0
-                    AND a.privilege_type = 'SELECT');
+                    AND a.privilege_type = 'SELECT')
+ORDER BY identity COLLATE "C";
 SELECT identity FROM members JOIN pg_proc p ON p.oid = objid
-WHERE type = 'function' AND p.proacl IS NOT NULL;
-SELECT a.grantee::regrole, a.privilege_type
-FROM pg_proc p, aclexplode(p.proacl) a
-WHERE p.proname = 'pg_waitscope_reset' AND a.grantee <> p.proowner;
+WHERE type = 'function' AND p.proacl IS NOT NULL
+ORDER BY identity COLLATE "C";
+SELECT m.identity, a.grantee::regrole, a.privilege_type
+FROM members m LEFT JOIN pg_class c ON m.type = 'view' AND c.oid = m.objid
+     LEFT JOIN pg_proc p ON m.type = 'function' AND p.oid = m.objid,
+     aclexplode(coalesce(c.relacl, p.proacl)) a
+WHERE a.grantee NOT IN (0, coalesce(c.relowner, p.proowner))
+ORDER BY m.identity COLLATE "C";
 
 -- What is not used costs nothing: no name, no join
 EXPLAIN (COSTS OFF) SELECT count(*) FROM pg_waitscope_history;

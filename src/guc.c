@@ -30,6 +30,7 @@ int			wsc_profile_max = 5000;
 int			wsc_profile_by = 0;
 bool		wsc_track_queries = true;
 bool		wsc_track_idle = false;
+bool		wsc_lwlock_instances = true;
 
 static char *profile_by_string;
 
@@ -239,10 +240,28 @@ define_reload_settings(void)
 							 NULL);
 }
 
+/* What is looked at besides the process array, as a reload changes it. */
+static void
+define_detail_settings(void)
+{
+	DefineCustomBoolVariable("pg_waitscope.lwlock_instances",
+							 "Sets whether waits are counted per single "
+							 "lock of the main array of LWLocks.",
+							 NULL,
+							 &wsc_lwlock_instances,
+							 true,
+							 PGC_SIGHUP,
+							 0,
+							 NULL,
+							 NULL,
+							 NULL);
+}
+
 void
 WscDefineSettings(void)
 {
 	define_start_settings();
 	define_reload_settings();
+	define_detail_settings();
 	MarkGUCPrefixReserved("pg_waitscope");
 }

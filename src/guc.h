@@ -17,6 +17,7 @@ extern int	wsc_profile_max;
 extern int	wsc_profile_by;		/* WSC_BY_* */
 extern bool wsc_track_queries;
 extern bool wsc_track_idle;
+extern bool wsc_lwlock_instances;
 
 /* Only while the library is preloaded. */
 extern void WscDefineSettings(void);

@@ -32,9 +32,11 @@
 #include "port/timer.h"
 #include "port/wait_events.h"
 #include "sample/grid.h"
+#include "sample/lock_walk.h"
 #include "sample/scan.h"
 #include "store/eventdict.h"
 #include "store/events.h"
+#include "store/instances.h"
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
@@ -53,6 +55,8 @@ typedef struct Sampler
 	WscScanner *scanner;
 	WscScanOptions options;
 	WscSample  *samples;
+	WscLockWalker *walker;
+	WscLockWait *lock_waits;	/* one per sample */
 	WscGrid		grid;
 	bool		sampling;
 
@@ -219,12 +223,16 @@ take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 	tick.mono_ns = now_ns;
 	tick.weight_ns = grid_tick->weight_ns;
 	n = WscScan(sampler->scanner, &sampler->options, samples, tick.counts);
+	if (wsc_lwlock_instances)
+		WscLockWalk(sampler->walker, samples, n, sampler->lock_waits);
 	for (int i = 0; i < n; i++)
 		samples[i].event = WscEventDictId(samples[i].wait_event_info);
 
 	WscEventsAdd(&tick, samples, n);
 	WscProfileAdd(&tick, samples, n);
 	WscLWLocksAdd(&tick, samples, n);
+	if (wsc_lwlock_instances)
+		WscInstancesAdd(&tick, samples, sampler->lock_waits, n);
 	publish_tick(sampler, grid_tick, &tick);
 
 	if (choose_for_history(sampler, grid_tick->cell, &tick.weight_ns))
@@ -240,6 +248,9 @@ start_sampler(void)
 	sampler->scanner = WscScannerCreate();
 	sampler->samples = palloc0(sizeof(WscSample) *
 							   (Size) WscScannerSlots(sampler->scanner));
+	sampler->walker = WscLockWalkerCreate();
+	sampler->lock_waits = palloc0(sizeof(WscLockWait) *
+								  (Size) WscScannerSlots(sampler->scanner));
 	sampler->timer = WscTimerCreate();
 	sampler->cpu_base_ns = shared->status.cpu_ns;
 
@@ -250,6 +261,8 @@ start_sampler(void)
 	shared->status.starts++;
 	strlcpy(shared->status.status_problem, problem ? problem : "",
 			sizeof(shared->status.status_problem));
+	strlcpy(shared->status.walk_problem, WscLockWalkerProblem(sampler->walker),
+			sizeof(shared->status.walk_problem));
 	WscEndChange(&shared->changes);
 	apply_settings(sampler);
 	return sampler;

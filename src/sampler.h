@@ -27,6 +27,7 @@ typedef struct WscSamplerStatus
 	TimestampTz last_tick_at;	/* 0: none yet */
 	int32		scan_delay_ticks;
 	char		status_problem[128];	/* "": status columns are there */
+	char		walk_problem[128];	/* "": single LWLocks are told apart */
 } WscSamplerStatus;
 
 extern Size WscSamplerSize(void);

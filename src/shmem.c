@@ -25,6 +25,7 @@
 #include "sampler.h"
 #include "store/eventdict.h"
 #include "store/events.h"
+#include "store/instances.h"
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
@@ -130,6 +131,8 @@ const WscRegion wsc_regions[] =
 	profile_size, attach_profile, WscProfileInfo, WscProfileReset},
 	{"lwlocks", "pg_waitscope lwlocks",
 	WscLWLocksSize, WscLWLocksAttach, WscLWLocksInfo, WscLWLocksReset},
+	{"lwlock_instances", "pg_waitscope lwlock instances",
+	WscInstancesSize, WscInstancesAttach, WscInstancesInfo, WscInstancesReset},
 };
 
 const int	wsc_num_regions = lengthof(wsc_regions);

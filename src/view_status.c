@@ -71,6 +71,11 @@ add_sampler_reasons(ArrayBuildState **reasons, const WscSamplerStatus *status)
 				   psprintf("status_entries_unavailable: State, database, "
 							"user and query of processes are not known: %s.",
 							status->status_problem));
+	if (wsc_lwlock_instances && status->walk_problem[0] != '\0')
+		add_reason(reasons,
+				   psprintf("lwlock_instances_unavailable: Waits are not "
+							"counted per single LWLock: %s.",
+							status->walk_problem));
 	if (status->sampling && age_us > Max(limit_us, USECS_PER_SEC))
 		add_reason(reasons,
 				   psprintf("sampler_stalled: The sampler has taken no sample "

@@ -28,6 +28,7 @@
 #include "shmem.h"
 #include "store/eventdict.h"
 #include "store/events.h"
+#include "store/instances.h"
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
@@ -37,6 +38,7 @@ WSC_SQL_FUNCTION(pg_waitscope_get_events);
 WSC_SQL_FUNCTION(pg_waitscope_get_history);
 WSC_SQL_FUNCTION(pg_waitscope_get_profile);
 WSC_SQL_FUNCTION(pg_waitscope_get_lwlocks);
+WSC_SQL_FUNCTION(pg_waitscope_get_lwlock_instances);
 WSC_SQL_FUNCTION(pg_waitscope_get_fmlocks);
 WSC_SQL_FUNCTION(pg_waitscope_get_stores);
 WSC_SQL_FUNCTION(pg_waitscope_reset);
@@ -255,6 +257,35 @@ pg_waitscope_get_lwlocks(PG_FUNCTION_ARGS)
 		WscPutInt64(&rows, totals.waiting_ticks);
 		WscPutInt64(&rows, totals.waiter_sum);
 		WscPutInt64(&rows, totals.max_waiters);
+		WscRowsEnd(&rows);
+	}
+	return (Datum) 0;
+}
+
+Datum
+pg_waitscope_get_lwlock_instances(PG_FUNCTION_ARGS)
+{
+	WscRows		rows;
+
+	WscRequirePreload();
+	WscRowsBegin(&rows, fcinfo);
+	for (int row = 0; row < WSC_LOCK_ROWS; row++)
+	{
+		WscInstanceTotals totals;
+
+		if (!WscInstancesRead(row, &totals))
+			continue;
+		WscPutInt32(&rows, totals.event);
+		if (totals.lock_index == WSC_LOCK_UNKNOWN)
+			WscPutNull(&rows);
+		else
+			WscPutInt32(&rows, totals.lock_index);
+		WscPutInt64(&rows, totals.samples);
+		WscPutInt64(&rows, totals.shared_samples);
+		WscPutInt64(&rows, totals.exclusive_samples);
+		WscPutInt64(&rows, totals.max_waiters);
+		WscPutTime(&rows, totals.time_ns);
+		WscPutMoment(&rows, totals.last_seen);
 		WscRowsEnd(&rows);
 	}
 	return (Datum) 0;

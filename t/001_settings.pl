@@ -30,6 +30,7 @@ is( $node->safe_psql(
 	q{pg_waitscope.history_period 100ms sighup
 pg_waitscope.history_size 16384kB postmaster
 pg_waitscope.jitter on sighup
+pg_waitscope.lwlock_instances on sighup
 pg_waitscope.profile_by backend_type, database, user, query postmaster
 pg_waitscope.profile_max 5000 postmaster
 pg_waitscope.sample_period 10ms sighup

@@ -312,6 +312,18 @@ sub test_reset
 		'', "$object: allowed where granted");
 }
 
+sub test_refused
+{
+	my ($object) = @_;
+	like(query_error($_, "SELECT * FROM $object"),
+		qr/permission denied for (view|function) pg_waitscope_/,
+		"$object: refused for $_")
+	  foreach qw(regress_bob regress_heir regress_member);
+	is(query($_, "SELECT count(*) >= 0 FROM $object"),
+		't', "$object: $_ may look at it")
+	  foreach qw(postgres regress_monitor);
+}
+
 # What must be looked at while the sampler runs.
 my %expected_moving = (
 	'pg_waitscope_activity'                  => \&test_activity,
@@ -328,6 +340,8 @@ my %expected = (
 	'pg_waitscope_get_lwlocks()'              => \&test_open,
 	'pg_waitscope_stores'                     => \&test_open,
 	'pg_waitscope_get_stores()'               => \&test_open,
+	'pg_waitscope_lwlock_instances'           => \&test_refused,
+	'pg_waitscope_get_lwlock_instances()'     => \&test_refused,
 	'pg_waitscope_fmlocks'                    => \&test_changing,
 	'pg_waitscope_get_fmlocks()'              => \&test_changing,
 	'pg_waitscope_status'                     => \&test_changing,

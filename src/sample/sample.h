@@ -69,7 +69,7 @@ typedef struct WscSample
 	uint8		locktype;		/* LockTagType + 1, or WSC_LOCKTYPE_NONE */
 	uint8		lock_mode;		/* LOCKMODE wanted; 0: none */
 	uint8		flags;			/* WSC_SAMPLE_* */
-	uint32		unused;			/* the same size whatever int64 aligns to */
+	int32		slot;			/* in the process array */
 } WscSample;
 
 #define WSC_SAMPLE_NO_STATUS 0x01	/* status entry unreadable: starting up */

@@ -229,6 +229,7 @@ fill_sample(const WscScanner *scanner, int slot, int pid, uint32 event,
 
 	memset(sample, 0, sizeof(*sample));
 	sample->pid = pid;
+	sample->slot = slot;
 	sample->wait_event_info = event;
 	detail->state = STATE_UNDEFINED;
 	detail->changecount = 0;

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/latch.h"
+#include "storage/lwlock.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -25,7 +26,13 @@
 #define HOLD_MS 120000
 #define NAP_MS 10
 
+/* Some holders take a nap, so that others wait while the CPU is free. */
+#define HAMMER_US 50L
+
 #define NAMED_TRANCHE "WscTestNamed"
+#define SECOND_TRANCHE "WscTestSecond"
+#define NAMED_LOCKS 8
+#define SECOND_LOCKS 2
 
 #define TEST_FUNCTION(name) \
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
@@ -39,13 +46,18 @@ TEST_FUNCTION(wsc_test_new_tranche);
 TEST_FUNCTION(wsc_test_new_event);
 TEST_FUNCTION(wsc_test_hold_page);
 TEST_FUNCTION(wsc_test_take_page);
+TEST_FUNCTION(wsc_test_hold_lock);
+TEST_FUNCTION(wsc_test_take_lock);
+TEST_FUNCTION(wsc_test_hammer_locks);
+TEST_FUNCTION(wsc_test_set_tranche);
 
 extern PGDLLEXPORT void _PG_init(void);
 
 static void
 request_tranche(void)
 {
-	RequestNamedLWLockTranche(NAMED_TRANCHE, 1);
+	RequestNamedLWLockTranche(NAMED_TRANCHE, NAMED_LOCKS);
+	RequestNamedLWLockTranche(SECOND_TRANCHE, SECOND_LOCKS);
 }
 
 static void
@@ -136,14 +148,9 @@ unlock_page(Buffer buffer, const char *mode)
 }
 
 /* Interrupts are held off while a lock is held; the latch is not. */
-Datum
-wsc_test_hold_page(PG_FUNCTION_ARGS)
+static void
+hold_on(void)
 {
-	Relation	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
-	char	   *mode = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	Buffer		buffer = ReadBuffer(rel, 0);
-
-	lock_page(buffer, mode);
 	while (!QueryCancelPending && !ProcDiePending)
 	{
 		if ((WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT |
@@ -152,6 +159,17 @@ wsc_test_hold_page(PG_FUNCTION_ARGS)
 			break;
 		ResetLatch(MyLatch);
 	}
+}
+
+Datum
+wsc_test_hold_page(PG_FUNCTION_ARGS)
+{
+	Relation	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	char	   *mode = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	Buffer		buffer = ReadBuffer(rel, 0);
+
+	lock_page(buffer, mode);
+	hold_on();
 	unlock_page(buffer, mode);
 	relation_close(rel, AccessShareLock);
 	CHECK_FOR_INTERRUPTS();
@@ -169,4 +187,120 @@ wsc_test_take_page(PG_FUNCTION_ARGS)
 	unlock_page(buffer, mode);
 	relation_close(rel, AccessShareLock);
 	PG_RETURN_VOID();
+}
+
+/* A lock by the name of its tranche and its position in it. */
+static LWLock *
+find_lock(const char *tranche, int index)
+{
+	const struct
+	{
+		const char *name;
+		LWLockPadded *locks;
+		int			count;
+	}			known[] =
+	{
+		{"BtreeVacuum", (LWLockPadded *) BtreeVacuumLock, 1},
+		{"BufferMapping", MainLWLockArray + BUFFER_MAPPING_LWLOCK_OFFSET,
+		NUM_BUFFER_PARTITIONS},
+		{"LockManager", MainLWLockArray + LOCK_MANAGER_LWLOCK_OFFSET,
+		NUM_LOCK_PARTITIONS},
+		{"PredicateLockManager",
+			MainLWLockArray + PREDICATELOCK_MANAGER_LWLOCK_OFFSET,
+		NUM_PREDICATELOCK_PARTITIONS},
+		{NAMED_TRANCHE, NULL, NAMED_LOCKS},
+		{SECOND_TRANCHE, NULL, SECOND_LOCKS}
+	};
+
+	for (size_t i = 0; i < lengthof(known); i++)
+	{
+		LWLockPadded *locks = known[i].locks;
+
+		if (strcmp(known[i].name, tranche) != 0)
+			continue;
+		if (index < 0 || index >= known[i].count)
+			elog(ERROR, "%s has no lock %d", tranche, index);
+		if (locks == NULL)
+			locks = GetNamedLWLockTranche(tranche);
+		return &locks[index].lock;
+	}
+	elog(ERROR, "unknown tranche \"%s\"", tranche);
+}
+
+static LWLock *
+get_lock_argument(FunctionCallInfo fcinfo)
+{
+	return find_lock(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+					 PG_GETARG_INT32(1));
+}
+
+static LWLockMode
+get_mode_argument(FunctionCallInfo fcinfo)
+{
+	return strcmp(text_to_cstring(PG_GETARG_TEXT_PP(2)), "shared") == 0 ?
+		LW_SHARED : LW_EXCLUSIVE;
+}
+
+Datum
+wsc_test_hold_lock(PG_FUNCTION_ARGS)
+{
+	LWLock	   *lock = get_lock_argument(fcinfo);
+
+	LWLockAcquire(lock, get_mode_argument(fcinfo));
+	hold_on();
+	LWLockRelease(lock);
+	CHECK_FOR_INTERRUPTS();
+	PG_RETURN_VOID();
+}
+
+Datum
+wsc_test_take_lock(PG_FUNCTION_ARGS)
+{
+	LWLock	   *lock = get_lock_argument(fcinfo);
+
+	LWLockAcquire(lock, get_mode_argument(fcinfo));
+	LWLockRelease(lock);
+	PG_RETURN_VOID();
+}
+
+/*
+ * Takes locks of one tranche, one of the first so many at a time, at random,
+ * until cancelled.
+ */
+Datum
+wsc_test_hammer_locks(PG_FUNCTION_ARGS)
+{
+	char	   *tranche = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	uint32		count = (uint32) PG_GETARG_INT32(1);
+	LWLockMode	mode = get_mode_argument(fcinfo);
+	LWLockPadded *locks = (LWLockPadded *) find_lock(tranche, 0);
+	uint32		seed = (uint32) MyProcPid;
+
+	(void) find_lock(tranche, (int) count - 1);
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < 100; i++)
+		{
+			LWLock	   *lock;
+
+			seed = seed * 1103515245 + 12345;
+			lock = &locks[(seed >> 16) % count].lock;
+			LWLockAcquire(lock, mode);
+			if ((seed >> 8) % 8 == 0)
+				pg_usleep(HAMMER_US);
+			LWLockRelease(lock);
+		}
+	}
+}
+
+/* Puts a lock into another tranche; returns the one it was in. */
+Datum
+wsc_test_set_tranche(PG_FUNCTION_ARGS)
+{
+	LWLock	   *lock = get_lock_argument(fcinfo);
+	uint16		before = lock->tranche;
+
+	lock->tranche = (uint16) PG_GETARG_INT32(2);
+	PG_RETURN_INT32(before);
 }

@@ -26,3 +26,22 @@ RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 -- Takes and releases it; also: cleanup.
 CREATE FUNCTION wsc_test_take_page(of_table regclass, mode text)
 RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
+-- Holds an LWLock of the server's main array until cancelled: shared or
+-- exclusive.  Tranches: BtreeVacuum, BufferMapping, LockManager,
+-- PredicateLockManager; if preloaded also WscTestNamed and WscTestSecond.
+CREATE FUNCTION wsc_test_hold_lock(tranche text, index integer, mode text)
+RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
+-- Takes and releases it.
+CREATE FUNCTION wsc_test_take_lock(tranche text, index integer, mode text)
+RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
+-- Takes and releases the first so many locks at random until cancelled.
+CREATE FUNCTION wsc_test_hammer_locks(tranche text, locks integer, mode text)
+RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
+-- Says that it is of another tranche; returns the one it was in.
+CREATE FUNCTION wsc_test_set_tranche(of_tranche text, index integer,
+	tranche integer)
+RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
