@@ -19,6 +19,7 @@
 #include "port/compat.h"
 #include "sampler.h"
 #include "shmem.h"
+#include "teacher.h"
 
 WSC_MODULE_MAGIC("pg_waitscope", WSC_VERSION);
 
@@ -56,6 +57,7 @@ _PG_init(void)
 		WscEnableQueryId();
 	WscShmemInit();
 	WscPublishLockApi();
+	WscTeacherInit();
 	if (!IsBinaryUpgrade)
 		WscSamplerRegister();
 }

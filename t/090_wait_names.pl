@@ -117,7 +117,8 @@ is(core_name($named), 'LWLock/WscTestNamed', '... as the server has it');
 end_waits();
 
 # Two tranches whose names only one session knows, before 19: they are shown
-# apart, by number, until that session has looked.
+# apart, by number, until that session has finished a transaction, whatever
+# that did.
 my $owner = Session->new($node);
 my @codes = map { $owner->ask("SELECT wsc_test_new_tranche('WscTest$_')") }
   qw(Apple Pear);
@@ -129,7 +130,7 @@ if ($version < 190000)
 	check_names('foreign tranche', %unknown);
 	is(core_name($_), 'LWLock/extension', '... without a name in the server')
 	  foreach @codes;
-	$owner->ask('SELECT count(wait_event) FROM pg_waitscope_events');
+	$owner->ask('SELECT 1');
 }
 else
 {

@@ -11,6 +11,7 @@
 #define WSC_WAIT_EVENTS_H
 
 #include "port/compat.h"
+#include "storage/lwlock.h"
 
 /* 18 moved the classes out of wait_event.h. */
 #if PG_VERSION_NUM >= 180000
@@ -32,6 +33,22 @@
  * for all extensions.  Not while holding an LWLock.
  */
 extern uint32 WscNewWaitEvent(const char *name);
+
+/*
+ * Is it of a tranche that may have its name in some processes only?  Before
+ * 19 in those that registered it, which need not be the one that waits.
+ */
+static inline bool
+WscWaitNameIsPrivate(uint32 event)
+{
+#if PG_VERSION_NUM < 190000
+	return WSC_WAIT_CLASS(event) == PG_WAIT_LWLOCK &&
+		event - PG_WAIT_LWLOCK >= (uint32) LWTRANCHE_FIRST_USER_DEFINED;
+#else
+	(void) event;
+	return false;
+#endif
+}
 
 /* Sleeps that pace work: no work is waiting for them to end. */
 static inline bool

@@ -41,6 +41,12 @@ typedef struct WscEventDict
 {
 	FmLockPadded lock;			/* guards known[] and names[] */
 
+	/*
+	 * Ids whose name is known in some processes only, and not here yet: the
+	 * sampler adds, who teaches the name subtracts.
+	 */
+	pg_atomic_uint32 num_unnamed;
+
 	/* written by the sampler, which publishes count last */
 	pg_atomic_uint32 count;		/* ids given, including the fixed two */
 	uint32		codes[WSC_MAX_EVENTS];
@@ -68,6 +74,7 @@ WscEventDictAttach(void *mem, bool found)
 
 	memset(dict, 0, sizeof(*dict));
 	FmLockInit(&dict->lock.lock, "pg_waitscope_event_names");
+	pg_atomic_init_u32(&dict->num_unnamed, 0);
 	pg_atomic_init_u32(&dict->count, WSC_EVENT_OTHER + 1);
 }
 
@@ -122,6 +129,8 @@ WscEventDictId(uint32 code)
 	if (count == WSC_MAX_EVENTS)
 		return WSC_EVENT_OTHER;
 
+	if (WscWaitNameIsPrivate(code))
+		pg_atomic_fetch_add_u32(&dict->num_unnamed, 1);
 	/* 1. */
 	dict->codes[count] = code;
 	pg_write_barrier();			/* pairs with WscEventDictCount() */
@@ -266,8 +275,31 @@ WscEventDictName(WscEventId id, WscEventName *name)
 	{
 		dict->names[id] = *name;
 		dict->known[id] = true;
+		if (WscWaitNameIsPrivate(dict->codes[id]))
+			pg_atomic_fetch_sub_u32(&dict->num_unnamed, 1);
 	}
 	FmLockRelease(&dict->lock.lock);
+}
+
+bool
+WscEventDictWantsNames(void)
+{
+	return dict != NULL && pg_atomic_read_u32(&dict->num_unnamed) > 0;
+}
+
+/* Looks at known[] without the lock: a name that is there is only in time. */
+void
+WscEventDictTeach(void)
+{
+	int			count = WscEventDictCount();
+
+	for (int id = WSC_EVENT_OTHER + 1; id < count; id++)
+	{
+		WscEventName name;
+
+		if (WscWaitNameIsPrivate(dict->codes[id]) && !dict->known[id])
+			WscEventDictName((WscEventId) id, &name);
+	}
 }
 
 void

@@ -44,6 +44,13 @@ extern uint32 WscEventDictCode(WscEventId id);
 extern void WscEventDictName(WscEventId id, WscEventName *name);
 
 /*
+ * Any process.  Were waits seen for a tranche whose name only some processes
+ * know, and none has told yet?  And tells those that this one knows.
+ */
+extern bool WscEventDictWantsNames(void);
+extern void WscEventDictTeach(void);
+
+/*
  * Name of a code in this process, with the dictionary's help when there is
  * one.  Works without preloading.  Code 0 is CPU.
  */
