@@ -85,6 +85,19 @@ make_scratch()
 		fi
 		chown -R "$user:$(id -g $user)" "$scratch"
 	fi
+	[ "$(as_user "$pg_config" --bindir)" = "$bindir" ] || move_pg_config
+}
+
+# Debian's pg_config of 13 says where it was installed, not where it lies.
+move_pg_config()
+{
+	mv "$pg_config" "$pg_config.installed"
+	cat >"$pg_config" <<-WRAPPER
+		#!/bin/sh
+		said=\$("$pg_config.installed" "\$@") || exit
+		echo "\$said" | sed 's#/usr/[a-z]*/postgresql#$scratch/pg&#g'
+	WRAPPER
+	chmod 755 "$pg_config"
 }
 
 in_root()
