@@ -822,3 +822,76 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
 
 COMMENT ON FUNCTION pg_waitscope_sample(interval, interval) IS
 'Samples active sessions for the given duration, one tick in each period, in the calling backend, also without preloading; the caller is left out, and its snapshot is held meanwhile. wait_event_type, wait_event: what was waited for; CPU when no wait was reported. lwlock_mode: exclusive, shared, until free, share exclusive; NULL if no LWLock. datid, queryid: database and statement; NULL if none, or of other roles unless the reader has the privileges of pg_read_all_stats. samples: sightings. aas: average active sessions. ticks, ticks_missed: of the whole call, the same in each row. If nothing was active there is one row with 0 samples and no event.';
+
+------------------------------------------------------------------------
+-- lock_bench
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_lock_bench(
+	variants text[] DEFAULT '{rmw,lwlock,fmlock,spinlock}',
+	clients integer[] DEFAULT NULL,
+	write_pct integer[] DEFAULT '{0,5,50,100}',
+	duration interval DEFAULT '100 ms',
+	rounds integer DEFAULT 3,
+	hold integer DEFAULT 0,
+	think integer DEFAULT 0,
+	OUT variant text,
+	OUT clients integer,
+	OUT write_pct integer,
+	OUT ops_per_sec double precision,
+	OUT min_ops_per_sec double precision,
+	OUT max_ops_per_sec double precision,
+	OUT ratio_to_lwlock double precision,
+	OUT cpu_time double precision,
+	OUT p50_wait_us double precision,
+	OUT p99_wait_us double precision,
+	OUT max_wait_us double precision,
+	OUT fairness double precision,
+	OUT lost bigint,
+	OUT torn bigint,
+	OUT reason text,
+	OUT cpu_share double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 48;
+
+COMMENT ON FUNCTION pg_waitscope_lock_bench(text[], integer[], integer[], interval, integer, integer, integer) IS
+'Compares locks on this machine: background workers take and release one lock as fast as they can. A slice of the given duration is run for each variant, number of clients, share of writes and round; variants take turns within a round. clients: numbers of workers; NULL: 1, one for each CPU, and 4 for each CPU or as many as there are worker slots. write_pct: percentages of operations that change what the lock guards. hold, think: turns of an empty loop (about a nanosecond each) while the lock is held, and between operations. Columns: ops_per_sec: median over the rounds, min_, max_: the least and the most; ratio_to_lwlock: median of the ratios to the variant lwlock in the same round, NULL without it; cpu_time: CPU time in milliseconds that the workers got in a slice (median); p50_wait_us, p99_wait_us, max_wait_us: time to acquire, of one in 64 acquisitions drawn at random, with the time to read the clock, NULL if none was drawn; fairness: operations of the slowest worker to those of the fastest (median); lost, torn: writes that were lost, reads that saw half of one, anything but 0 is a fault of the lock, NULL for rmw, which is no lock; reason: why this machine cannot run the variant, then all figures are NULL, else NULL; cpu_share: cpu_time to what that many workers could have had, 1 on a quiet machine unless waiters sleep. Nothing survives the call but the name pg_waitscope_lock_bench in pg_waitscope_fmlocks, with the counts of the variant fmlock. The caller''s snapshot is held meanwhile. Only superusers may call it until it is granted.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_lock_bench(text[], integer[], integer[], interval, integer, integer, integer) FROM PUBLIC;
+
+CREATE VIEW pg_waitscope_lock_bench_pivot AS
+SELECT b.clients,
+       b.write_pct,
+       round(max(b.ops_per_sec) FILTER (WHERE b.variant = 'lwlock'))::bigint
+           AS lwlock,
+       round(max(b.ops_per_sec) FILTER (WHERE b.variant = 'fmlock'))::bigint
+           AS fmlock,
+       max(b.ratio_to_lwlock) FILTER (WHERE b.variant = 'fmlock') AS ratio,
+       round(max(b.ops_per_sec) FILTER (WHERE b.variant = 'spinlock'))::bigint
+           AS spinlock,
+       round(max(b.ops_per_sec) FILTER (WHERE b.variant = 'rmw'))::bigint
+           AS rmw,
+       max(b.cpu_share) AS cpu_share
+FROM pg_waitscope_lock_bench() b
+GROUP BY b.clients, b.write_pct
+ORDER BY b.clients, b.write_pct;
+
+COMMENT ON VIEW pg_waitscope_lock_bench_pivot IS
+'Each read RUNS pg_waitscope_lock_bench() with its defaults, which takes about 15 seconds and all CPUs, and shows one row per number of clients and share of writes, one column per lock. For arguments of your own pivot its rows yourself: SELECT clients, write_pct, max(ops_per_sec) FILTER (WHERE variant = ''lwlock'') AS a, max(ops_per_sec) FILTER (WHERE variant = ''fm_native'') AS b, max(ratio_to_lwlock) FILTER (WHERE variant = ''fm_native'') AS ratio FROM pg_waitscope_lock_bench(variants => ''{lwlock,fm_native}'') GROUP BY 1, 2 ORDER BY 1, 2. Each row is consistent, the set is not: cells are measured one after the other, in turn. Only superusers may read it until it and the function are granted.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.clients IS
+'Number of workers that use the lock. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.write_pct IS
+'Percentage of operations that change what the lock guards, with the lock held exclusively. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.lwlock IS
+'Operations per second with the server''s LWLock. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.fmlock IS
+'Operations per second with the lock of the extension. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.ratio IS
+'fmlock to lwlock, the median of the ratios within a round; above 1: the lock of the extension is faster. NULL if one of the rounds had no operation.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.spinlock IS
+'Operations per second with the server''s spinlock, which knows no shared mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.rmw IS
+'Pairs per second of an atomic addition and subtraction, which guard nothing: what any lock of two such operations costs at least. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_bench_pivot.cpu_share IS
+'CPU time the workers got to what they could have had, the largest of these locks; far below 1: the machine was busy, or all waiters slept. Never NULL.';

@@ -64,15 +64,16 @@ WHERE k.catcode IN ('R', 'T');
 
 -- Functions behind views read shared memory anew with each call, which the
 -- memory of a parallel worker cannot do for its leader; names do not change
--- within a query.  Exceptions to the rules: none but reset, and sample, which
--- refuses NULL
+-- within a query.  Exceptions to the rules: none but reset, lock_bench, and
+-- sample, which refuses NULL as lock_bench does
 SELECT m.identity, p.provolatile, p.proparallel, p.proisstrict, p.proretset,
        p.prorows
 FROM members m JOIN pg_proc p ON p.oid = m.objid
 WHERE m.type = 'function'
   AND NOT (p.proparallel = 'r' AND (p.proisstrict OR p.pronargs = 0)
            AND (p.proretset AND p.provolatile = 'v' AND p.prorows <> 1000
-                OR NOT p.proretset AND p.provolatile = 's'));
+                OR NOT p.proretset AND p.provolatile = 's'))
+ORDER BY m.identity COLLATE "C";
 
 -- Moments, counts and durations have one type each.  Exceptions: none but
 -- the windows and their share, which are rounded for eyes
@@ -87,8 +88,8 @@ WHERE m.type = 'view'
        OR a.atttypid IN ('interval'::regtype, 'numeric'::regtype))
 ORDER BY c.relname COLLATE "C", a.attnum;
 
--- Anybody may read the views, and call the functions but reset; exceptions:
--- those that need the privileges of pg_read_all_stats.
+-- Anybody may read the views, and call the functions but reset and lock_bench;
+-- exceptions: those that need the privileges of pg_read_all_stats.
 SELECT identity FROM members
 WHERE type = 'view'
   AND NOT EXISTS (SELECT 1 FROM pg_class c, aclexplode(c.relacl) a

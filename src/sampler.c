@@ -15,13 +15,10 @@
  */
 #include "postgres.h"
 
-#include <dlfcn.h>
 #include <math.h>
-#include <time.h>
 
 #include "libpq/pqsignal.h"
 #include "miscadmin.h"
-#include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "utils/timestamp.h"
@@ -31,6 +28,7 @@
 #include "port/compat.h"
 #include "port/timer.h"
 #include "port/wait_events.h"
+#include "port/worker.h"
 #include "sample/grid.h"
 #include "sample/lock_walk.h"
 #include "sample/scan.h"
@@ -108,16 +106,6 @@ WscSamplerRead(WscSamplerStatus *status)
 	return false;
 }
 
-/* CPU time of this process. */
-static int64
-read_cpu_time(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (int64) ts.tv_sec * INT64CONST(1000000000) + ts.tv_nsec;
-}
-
 /* Takes over the settings; a change of the grid starts it anew. */
 static void
 apply_settings(Sampler *sampler)
@@ -193,7 +181,7 @@ publish_tick(Sampler *sampler, const WscGridTick *grid_tick,
 
 	if (tick->mono_ns - sampler->cpu_read_ns > INT64CONST(1000000000))
 	{
-		cpu_ns = sampler->cpu_base_ns + read_cpu_time();
+		cpu_ns = sampler->cpu_base_ns + WscCpuTime();
 		sampler->cpu_read_ns = tick->mono_ns;
 	}
 
@@ -276,7 +264,7 @@ publish_end(int code, Datum arg)
 
 	WscBeginChange(&shared->changes);
 	shared->status.pid = 0;
-	shared->status.cpu_ns = sampler->cpu_base_ns + read_cpu_time();
+	shared->status.cpu_ns = sampler->cpu_base_ns + WscCpuTime();
 	WscEndChange(&shared->changes);
 }
 
@@ -338,37 +326,12 @@ WscSamplerMain(Datum arg)
 	proc_exit(1);
 }
 
-/*
- * The worker must load this very file: under another name it would be a
- * second copy, which is refused.
- */
-static void
-set_library_name(BackgroundWorker *worker)
-{
-	Dl_info		info;
-
-	strlcpy(worker->bgw_library_name, "pg_waitscope",
-			sizeof(worker->bgw_library_name));
-	if (dladdr((void *) WscSamplerMain, &info) != 0 &&
-		strlen(info.dli_fname) < sizeof(worker->bgw_library_name))
-		strlcpy(worker->bgw_library_name, info.dli_fname,
-				sizeof(worker->bgw_library_name));
-}
-
 void
 WscSamplerRegister(void)
 {
 	BackgroundWorker worker;
 
-	memset(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
-		BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	WscWorkerInit(&worker, "WscSamplerMain", "pg_waitscope sampler");
 	worker.bgw_restart_time = 1;
-	set_library_name(&worker);
-	strlcpy(worker.bgw_function_name, "WscSamplerMain",
-			sizeof(worker.bgw_function_name));
-	strlcpy(worker.bgw_name, "pg_waitscope sampler", sizeof(worker.bgw_name));
-	strlcpy(worker.bgw_type, "pg_waitscope sampler", sizeof(worker.bgw_type));
 	RegisterBackgroundWorker(&worker);
 }

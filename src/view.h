@@ -112,6 +112,11 @@ extern void WscPutMoment(WscRows *rows, TimestampTz value); /* 0: null */
  */
 extern void WscRequirePreload(void);
 
+/* An interval argument in milliseconds; outside the range: an error. */
+extern double WscGetIntervalMs(struct FunctionCallInfoBaseData *fcinfo,
+							   int argno, const char *name, double min_ms,
+							   double max_ms);
+
 /*
  * May the current user see what pg_stat_activity hides of sessions of
  * another role?  Answers are remembered for the time of one call.

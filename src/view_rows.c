@@ -98,6 +98,32 @@ WscRequirePreload(void)
 						 "pg_waitscope_sample() work without that.")));
 }
 
+/* Months have 30 days. */
+double
+WscGetIntervalMs(FunctionCallInfo fcinfo, int argno, const char *name,
+				 double min_ms, double max_ms)
+{
+	Interval   *interval;
+	double		ms;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be NULL", name),
+				 errhint("Give an interval from %.15g ms to %.15g ms.",
+						 min_ms, max_ms)));
+	interval = PG_GETARG_INTERVAL_P(argno);
+	ms = (((double) interval->month * DAYS_PER_MONTH + interval->day) *
+		  SECS_PER_DAY * 1000.0) + (double) interval->time / 1000.0;
+	if (ms < min_ms || ms > max_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s of %.15g ms is outside the valid range", name, ms),
+				 errhint("Give an interval from %.15g ms to %.15g ms.",
+						 min_ms, max_ms)));
+	return ms;
+}
+
 void
 WscPrivilegesBegin(WscPrivileges *privileges)
 {

@@ -69,32 +69,6 @@ typedef struct Totals
 
 WSC_SQL_FUNCTION(pg_waitscope_sample);
 
-/* An interval argument in milliseconds; months have 30 days. */
-static double
-get_interval_ms(FunctionCallInfo fcinfo, int argno, const char *name,
-				double min_ms, double max_ms)
-{
-	Interval   *interval;
-	double		ms;
-
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must not be NULL", name),
-				 errhint("Give an interval from %.15g ms to %.15g ms.",
-						 min_ms, max_ms)));
-	interval = PG_GETARG_INTERVAL_P(argno);
-	ms = (((double) interval->month * DAYS_PER_MONTH + interval->day) *
-		  SECS_PER_DAY * 1000.0) + (double) interval->time / 1000.0;
-	if (ms < min_ms || ms > max_ms)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s of %.15g ms is outside the valid range", name, ms),
-				 errhint("Give an interval from %.15g ms to %.15g ms.",
-						 min_ms, max_ms)));
-	return ms;
-}
-
 static HTAB *
 create_groups(void)
 {
@@ -224,12 +198,12 @@ put_quiet_row(WscRows *rows, const Totals *totals)
 Datum
 pg_waitscope_sample(PG_FUNCTION_ARGS)
 {
-	double		duration_ms = get_interval_ms(fcinfo, 0, "duration",
-											  MIN_DURATION_MS,
-											  MAX_DURATION_MS);
-	double		period_ms = get_interval_ms(fcinfo, 1, "period",
-											MIN_PERIOD_MS,
-											Min(MAX_PERIOD_MS, duration_ms));
+	double		duration_ms = WscGetIntervalMs(fcinfo, 0, "duration",
+											   MIN_DURATION_MS,
+											   MAX_DURATION_MS);
+	double		period_ms = WscGetIntervalMs(fcinfo, 1, "period",
+											 MIN_PERIOD_MS,
+											 Min(MAX_PERIOD_MS, duration_ms));
 	HASH_SEQ_STATUS scan;
 	Totals		totals;
 	WscRows		rows;

@@ -324,6 +324,28 @@ sub test_refused
 	  foreach qw(postgres regress_monitor);
 }
 
+sub test_lock_bench
+{
+	my ($object) = @_;
+	my $function = 'pg_waitscope_lock_bench';
+	my $args = "'{rmw}', '{1}', '{0}', '10 ms', 1";
+	my $view = $object =~ /pivot/;
+	my $sql = $view ? "SELECT * FROM $object" : "SELECT * FROM $function($args)";
+
+	like(query_error($_, $sql),
+		qr/permission denied for (function|view) pg_waitscope_lock_bench/,
+		"$object: refused for $_")
+	  foreach grep { $_ ne 'postgres' } @roles;
+	return if $view;
+	$node->safe_psql('postgres',
+		"GRANT EXECUTE ON FUNCTION $function TO regress_monitor");
+	# It warns of a busy machine.
+	query('regress_monitor', 'SET client_min_messages = error');
+	is(query('regress_monitor', "SELECT count(*) FROM $function($args)"),
+		'1', "$object: allowed where granted");
+	query('regress_monitor', 'RESET client_min_messages');
+}
+
 # What must be looked at while the sampler runs.
 my %expected_moving = (
 	'pg_waitscope_activity'                  => \&test_activity,
@@ -357,6 +379,9 @@ my %expected = (
 	'pg_waitscope_lwlock_mode_name(integer)'  => \&test_name,
 	'pg_waitscope_locktype_name(integer)'     => \&test_name,
 	'pg_waitscope_lock_mode_name(integer)'    => \&test_name,
+	'pg_waitscope_lock_bench_pivot'           => \&test_lock_bench,
+	'pg_waitscope_lock_bench(text[],integer[],integer[],interval,integer,integer,integer)'
+	  => \&test_lock_bench,
 	'pg_waitscope_reset(text)'                => \&test_reset);
 
 my $members = q{pg_depend
