@@ -17,9 +17,7 @@
 
 #include <math.h>
 
-#include "libpq/pqsignal.h"
 #include "miscadmin.h"
-#include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "utils/timestamp.h"
 
@@ -39,6 +37,7 @@
 #include "store/profile.h"
 #include "store/ring.h"
 #include "store/store.h"
+#include "worker_life.h"
 
 typedef struct WscSamplerShared
 {
@@ -277,19 +276,15 @@ run_sampler(Sampler *sampler)
 	{
 		WscGridTick grid_tick;
 		int64		now_ns;
+		bool		reloaded;
 
 		WscTimerWait(sampler->timer,
 					 sampler->sampling ? sampler->grid.next_ns : -1,
 					 wait_event);
-		CHECK_FOR_INTERRUPTS();
-		if (ShutdownRequestPending)
+		if (!WscWorkerGoesOn(&reloaded))
 			return;
-		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
+		if (reloaded)
 			apply_settings(sampler);
-		}
 		if (!sampler->sampling)
 			continue;
 		now_ns = WscTimerNow();
@@ -298,40 +293,20 @@ run_sampler(Sampler *sampler)
 	}
 }
 
-/*
- * Exit code 1 makes the postmaster start the worker again; 0 would remove it
- * for good, also when somebody only meant to end one process.  In a shutdown
- * it makes no difference.
- */
 void
 WscSamplerMain(Datum arg)
 {
 	Sampler    *sampler;
 
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
-	pqsignal(SIGINT, PG_SIG_IGN);
-	BackgroundWorkerUnblockSignals();
-
-	/* No database: shows in pg_stat_activity and pins nothing. */
-	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-
+	WscWorkerBegin();
 	sampler = start_sampler();
 	on_shmem_exit(publish_end, PointerGetDatum(sampler));
-	ereport(LOG,
-			(errmsg("pg_waitscope sampler started")));
 	run_sampler(sampler);
-	ereport(LOG,
-			(errmsg("pg_waitscope sampler ends on request")));
-	proc_exit(1);
+	WscWorkerEnd();
 }
 
 void
 WscSamplerRegister(void)
 {
-	BackgroundWorker worker;
-
-	WscWorkerInit(&worker, "WscSamplerMain", "pg_waitscope sampler");
-	worker.bgw_restart_time = 1;
-	RegisterBackgroundWorker(&worker);
+	WscWorkerRegister("pg_waitscope sampler", "WscSamplerMain");
 }
