@@ -461,6 +461,97 @@ GRANT EXECUTE ON FUNCTION pg_waitscope_get_lwlock_instances() TO pg_read_all_sta
 GRANT SELECT ON pg_waitscope_lwlock_instances TO pg_read_all_stats;
 
 ------------------------------------------------------------------------
+-- hot_blocks: which blocks are waited for
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_hot_blocks(
+	OUT datid oid,
+	OUT reltablespace oid,
+	OUT relfilenode oid,
+	OUT relforknumber smallint,
+	OUT relblocknumber bigint,
+	OUT samples bigint,
+	OUT shared_samples bigint,
+	OUT exclusive_samples bigint,
+	OUT est_time double precision,
+	OUT last_seen timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200;
+
+COMMENT ON FUNCTION pg_waitscope_get_hot_blocks() IS
+'Rows of the view pg_waitscope_hot_blocks, without names.';
+
+/*
+ * Not by pg_filenode_relation(), which before 18 may raise an error if a
+ * temporary relation has the same number.  System catalogs with a 0 for a
+ * number are found by asking for it.
+ */
+CREATE VIEW pg_waitscope_hot_blocks AS
+SELECT h.datid,
+       d.datname,
+       (SELECT c.oid::pg_catalog.regclass
+        FROM pg_catalog.pg_class c
+        WHERE h.here
+          AND c.reltablespace = h.own_tablespace
+          AND c.relpersistence <> 't'
+          AND (c.relfilenode = h.relfilenode
+               OR c.relfilenode = 0
+               AND c.relkind IN ('r', 'i', 't')
+               AND pg_catalog.pg_relation_filenode(c.oid) = h.relfilenode)
+        LIMIT 1) AS relation,
+       h.reltablespace,
+       h.relfilenode,
+       h.relforknumber,
+       h.relblocknumber,
+       h.samples,
+       h.shared_samples,
+       h.exclusive_samples,
+       h.est_time,
+       h.last_seen
+FROM (SELECT b.*,
+             b.relfilenode IS NOT NULL
+             AND coalesce(b.datid = o.oid, true) AS here,
+             CASE b.reltablespace WHEN o.dattablespace THEN 0::oid
+                                  ELSE b.reltablespace
+             END AS own_tablespace
+      FROM pg_waitscope_get_hot_blocks() b
+           JOIN pg_catalog.pg_database o
+                ON o.datname = pg_catalog.current_database()) h
+     LEFT JOIN pg_catalog.pg_database d ON d.oid = h.datid;
+
+COMMENT ON VIEW pg_waitscope_hot_blocks IS
+'Which blocks of which relations were waited for by processes that waited for the content of a buffer, since the last reset: looked for by the keeper, while the samples say that somebody waits so. No row holds what another one holds, so that rows can be added up: of each relation, of which there are up to 256, those 8 blocks have rows of their own that were seen most; the row without relblocknumber has the other blocks of the relation, and the row without relfilenode has what belongs to no other row. Each row is consistent, the set is not, but for the rows of one relation. Needs the privileges of pg_read_all_stats.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.datid IS
+'OID of the database the relation is in. NULL if it is shared by all databases, and in the row without relfilenode.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.datname IS
+'Name of that database. NULL if datid is, or if it was dropped.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.relation IS
+'The relation. NULL if it is in another database, or no longer there in this file: it was dropped, truncated or rewritten.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.reltablespace IS
+'OID of the tablespace the relation is in, as in pg_buffercache. NULL in the row without relfilenode.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.relfilenode IS
+'Number of the file of the relation, as in pg_buffercache. NULL in one row, which holds what belongs to no other: waits for relations that made room for others, and, only in est_time, waits whose block was not found.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.relforknumber IS
+'Fork of the relation: 0 main, 1 free space map, 2 visibility map, 3 initialization. NULL in the row without relfilenode.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.relblocknumber IS
+'Number of the block in it. NULL for all blocks of the relation that have no row of their own.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.samples IS
+'How many waiting processes the keeper saw at the block. The keeper does not look at each sample of the sampler, so they are fewer than in other views. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.shared_samples IS
+'Of the samples, those waiting for shared mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.exclusive_samples IS
+'Of the samples, those waiting for exclusive mode. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.est_time IS
+'Estimated time waited for it, in milliseconds: the time that the sampler has found to be waited for the content of buffers since the keeper looked before, shared out in equal parts to the waiters that the keeper saw. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_hot_blocks.last_seen IS
+'When a waiter was last seen there. Never NULL.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_get_hot_blocks() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_waitscope_get_hot_blocks() TO pg_read_all_stats;
+GRANT SELECT ON pg_waitscope_hot_blocks TO pg_read_all_stats;
+
+------------------------------------------------------------------------
 -- fmlocks: own locks
 ------------------------------------------------------------------------
 
@@ -580,15 +671,15 @@ SELECT s.sampler_pid,
 FROM pg_waitscope_get_status() s;
 
 COMMENT ON VIEW pg_waitscope_status IS
-'One row: is it working, what does it cost, what is missing and why. All columns from sampler_pid to sampler_cpu_time and the four counts are NULL in the rare case that the sampler was stopped while it changed them. Each row is consistent, the set is not: degraded is worked out at the moment of the query.';
+'One row: is it working, what does it cost, what is missing and why. All columns from sampler_pid to sampler_cpu_time but keeper_pid, and the four counts are NULL in the rare case that the sampler was stopped while it changed them. Each row is consistent, the set is not: degraded is worked out at the moment of the query.';
 COMMENT ON COLUMN pg_waitscope_status.sampler_pid IS
 'Process id of the sampler. NULL if it does not run.';
 COMMENT ON COLUMN pg_waitscope_status.sampler_start IS
 'When the present sampler, or the last one, started. NULL if none ever has.';
 COMMENT ON COLUMN pg_waitscope_status.keeper_pid IS
-'Process id of the keeper. NULL: this version has none.';
+'Process id of the keeper, which finds the blocks of pg_waitscope_hot_blocks. NULL if it does not run.';
 COMMENT ON COLUMN pg_waitscope_status.restarts IS
-'How often the sampler was started again since epoch began. 0 is normal.';
+'How often the sampler was started again since epoch began; the keeper is not counted. 0 is normal.';
 COMMENT ON COLUMN pg_waitscope_status.sampling IS
 'Whether samples are taken: the setting pg_waitscope.sampling as the sampler knows it.';
 COMMENT ON COLUMN pg_waitscope_status.period IS
@@ -604,7 +695,7 @@ COMMENT ON COLUMN pg_waitscope_status.covered_time IS
 COMMENT ON COLUMN pg_waitscope_status.sampler_cpu_time IS
 'CPU time used by all samplers so far, in milliseconds.';
 COMMENT ON COLUMN pg_waitscope_status.keeper_cpu_time IS
-'CPU time used by the keeper, in milliseconds. NULL: this version has none.';
+'CPU time used by all keepers so far, in milliseconds. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.cpus IS
 'CPUs online: more active sessions on CPU than this have to wait for one. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.idle_samples IS
@@ -616,7 +707,7 @@ COMMENT ON COLUMN pg_waitscope_status.background_idle_samples IS
 COMMENT ON COLUMN pg_waitscope_status.hidden_samples IS
 'How often sessions were seen that waited for nothing and whose state is not known: track_activities is off for them, or they were just starting or ending. Counted here only.';
 COMMENT ON COLUMN pg_waitscope_status.degraded IS
-'What is missing and why: a stable word, a colon and a sentence each. The words are sampler_not_running, sampler_stalled, sampler_status_unreadable, sampling_off, status_entries_unavailable, lwlock_instances_unavailable, query_ids_unavailable, track_activities_off. Empty if all is well, never NULL.';
+'What is missing and why: a stable word, a colon and a sentence each. The words are sampler_not_running, sampler_stalled, sampler_status_unreadable, keeper_not_running, keeper_stalled, sampling_off, status_entries_unavailable, lwlock_instances_unavailable, query_ids_unavailable, track_activities_off. Empty if all is well, never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.exact_state IS
 'State of the exact mode; always "off" in this version. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_status.exact_reason IS

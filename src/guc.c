@@ -31,6 +31,8 @@ int			wsc_profile_by = 0;
 bool		wsc_track_queries = true;
 bool		wsc_track_idle = false;
 bool		wsc_lwlock_instances = true;
+bool		wsc_hot_blocks = true;
+double		wsc_hot_block_cpu_pct = 1.0;
 
 static char *profile_by_string;
 
@@ -250,6 +252,36 @@ define_detail_settings(void)
 							 NULL,
 							 &wsc_lwlock_instances,
 							 true,
+							 PGC_SIGHUP,
+							 0,
+							 NULL,
+							 NULL,
+							 NULL);
+
+	DefineCustomBoolVariable("pg_waitscope.hot_blocks",
+							 "Sets whether the blocks are looked for that "
+							 "processes wait for.",
+							 NULL,
+							 &wsc_hot_blocks,
+							 true,
+							 PGC_SIGHUP,
+							 0,
+							 NULL,
+							 NULL,
+							 NULL);
+
+	/*
+	 * A look costs up to a millisecond: at the lower bound there is one in 10
+	 * s, at the upper one they follow each other without a pause.
+	 */
+	DefineCustomRealVariable("pg_waitscope.hot_block_cpu_pct",
+							 "Sets how much of a CPU looking for blocks may "
+							 "take, in percent.",
+							 NULL,
+							 &wsc_hot_block_cpu_pct,
+							 1.0,
+							 0.01,
+							 100.0,
 							 PGC_SIGHUP,
 							 0,
 							 NULL,

@@ -18,6 +18,8 @@ extern int	wsc_profile_by;		/* WSC_BY_* */
 extern bool wsc_track_queries;
 extern bool wsc_track_idle;
 extern bool wsc_lwlock_instances;
+extern bool wsc_hot_blocks;
+extern double wsc_hot_block_cpu_pct;
 
 /* Only while the library is preloaded. */
 extern void WscDefineSettings(void);

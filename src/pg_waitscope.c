@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_waitscope.c
- *	  Entry point of the library: settings, shared memory, worker.
+ *	  Entry point of the library: settings, shared memory, workers.
  *
  * Without preloading this does nothing at all: the functions that need
  * shared memory raise the error, so that CREATE EXTENSION and restoring a
@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 
 #include "guc.h"
+#include "keeper.h"
 #include "lock_api.h"
 #include "port/compat.h"
 #include "sampler.h"
@@ -59,5 +60,8 @@ _PG_init(void)
 	WscPublishLockApi();
 	WscTeacherInit();
 	if (!IsBinaryUpgrade)
+	{
 		WscSamplerRegister();
+		WscKeeperRegister();
+	}
 }

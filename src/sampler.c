@@ -23,6 +23,7 @@
 
 #include "sampler.h"
 #include "guc.h"
+#include "keeper.h"
 #include "port/compat.h"
 #include "port/timer.h"
 #include "port/wait_events.h"
@@ -209,6 +210,9 @@ take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 	tick.sampled_at = GetCurrentTimestamp();
 	tick.mono_ns = now_ns;
 	tick.weight_ns = grid_tick->weight_ns;
+
+	/* Like the sampler itself, the keeper is nobody's load. */
+	sampler->options.skip_pid = WscKeeperPid();
 	n = WscScan(sampler->scanner, &sampler->options, samples, tick.counts);
 	if (wsc_lwlock_instances)
 		WscLockWalk(sampler->walker, samples, n, sampler->lock_waits);
@@ -221,6 +225,7 @@ take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 	if (wsc_lwlock_instances)
 		WscInstancesAdd(&tick, samples, sampler->lock_waits, n);
 	publish_tick(sampler, grid_tick, &tick);
+	WscKeeperTell(&tick, samples, n);
 
 	if (choose_for_history(sampler, grid_tick->cell, &tick.weight_ns))
 		WscRingAdd(&tick, samples, n);

@@ -19,12 +19,14 @@
 
 #include "shmem.h"
 #include "guc.h"
+#include "keeper.h"
 #include "lock/fmlock.h"
 #include "lock/lockstat.h"
 #include "port/shmem_compat.h"
 #include "sampler.h"
 #include "store/eventdict.h"
 #include "store/events.h"
+#include "store/hotblocks.h"
 #include "store/instances.h"
 #include "store/lwlocks.h"
 #include "store/profile.h"
@@ -121,6 +123,8 @@ const WscRegion wsc_regions[] =
 	control_size, attach_control, NULL, NULL},
 	{"sampler", "pg_waitscope sampler",
 	WscSamplerSize, WscSamplerAttach, NULL, NULL},
+	{"keeper", "pg_waitscope keeper",
+	WscKeeperSize, WscKeeperAttach, NULL, NULL},
 	{"event_names", "pg_waitscope event names",
 	WscEventDictSize, WscEventDictAttach, NULL, NULL},
 	{"history", "pg_waitscope history",
@@ -133,6 +137,8 @@ const WscRegion wsc_regions[] =
 	WscLWLocksSize, WscLWLocksAttach, WscLWLocksInfo, WscLWLocksReset},
 	{"lwlock_instances", "pg_waitscope lwlock instances",
 	WscInstancesSize, WscInstancesAttach, WscInstancesInfo, WscInstancesReset},
+	{"hot_blocks", "pg_waitscope hot blocks",
+	WscHotBlocksSize, WscHotBlocksAttach, WscHotBlocksInfo, WscHotBlocksReset},
 };
 
 const int	wsc_num_regions = lengthof(wsc_regions);

@@ -21,13 +21,18 @@
 #include "utils/timestamp.h"
 
 #include "guc.h"
+#include "keeper.h"
 #include "port/compat.h"
+#include "port/timer.h"
 #include "sampler.h"
 #include "shmem.h"
 #include "view.h"
 
 /* No tick for that many periods, and for a second, is called stalled. */
 #define STALLED_PERIODS 10
+
+/* Nor may the keeper sleep that many naps long. */
+#define STALLED_NAPS 5
 
 WSC_SQL_FUNCTION(pg_waitscope_get_status);
 
@@ -83,8 +88,34 @@ add_sampler_reasons(ArrayBuildState **reasons, const WscSamplerStatus *status)
 							(int) (age_us / USECS_PER_SEC)));
 }
 
+static void
+add_keeper_reasons(ArrayBuildState **reasons, const WscKeeperStatus *keeper)
+{
+	int64		age_ms = (WscTimerNow() - keeper->alive_ns) / 1000000;
+
+	if (keeper->pid != 0)
+	{
+		if (age_ms > STALLED_NAPS * WSC_KEEPER_NAP_MS)
+			add_reason(reasons,
+					   psprintf("keeper_stalled: Hot blocks are not looked "
+								"for: the keeper has done nothing for %d s; "
+								"it is stopped, or gets no CPU time.",
+								(int) (age_ms / 1000)));
+	}
+	else if (keeper->starts > 0)
+		add_reason(reasons,
+				   "keeper_not_running: Hot blocks are not looked for: the "
+				   "keeper has ended; the server starts it again within "
+				   "seconds.");
+	else
+		add_reason(reasons,
+				   "keeper_not_running: Hot blocks are not looked for: the "
+				   "keeper has not started yet; if it stays so, increase "
+				   "\"max_worker_processes\" and restart the server.");
+}
+
 static Datum
-list_reasons(const WscSamplerStatus *status)
+list_reasons(const WscSamplerStatus *status, const WscKeeperStatus *keeper)
 {
 	ArrayBuildState *reasons = NULL;
 	const char *track_activities;
@@ -98,6 +129,7 @@ list_reasons(const WscSamplerStatus *status)
 		add_reason(&reasons,
 				   "sampler_status_unreadable: The sampler stands still "
 				   "while it changes its figures.");
+	add_keeper_reasons(&reasons, keeper);
 	if (!sampling)
 		add_reason(&reasons,
 				   "sampling_off: No samples are taken because "
@@ -125,16 +157,13 @@ put_nulls(WscRows *rows, int n)
 		WscPutNull(rows);
 }
 
-/* sampler_pid to background samples: what the sampler says of itself. */
+/* restarts to sampler_cpu_time: what the sampler says of itself. */
 static void
 put_sampler(WscRows *rows, const WscSamplerStatus *status)
 {
 	bool		runs = status->pid != 0;
 	int64		period_ns = (int64) rint(wsc_sample_period * 1000000.0);
 
-	WscPutInt32OrNull(rows, status->pid);
-	WscPutMoment(rows, status->started_at);
-	WscPutNull(rows);			/* keeper_pid */
 	WscPutInt64(rows, Max(status->starts - 1, 0));
 	WscPut(rows, BoolGetDatum(runs ? status->sampling : wsc_sampling));
 	WscPutTime(rows, runs ? status->period_ns : period_ns);
@@ -143,7 +172,6 @@ put_sampler(WscRows *rows, const WscSamplerStatus *status)
 	WscPutTime(rows, status->max_lateness_ns);
 	WscPutTime(rows, status->covered_ns);
 	WscPutTime(rows, status->cpu_ns);
-	WscPutNull(rows);			/* keeper_cpu_time */
 }
 
 static void
@@ -160,22 +188,33 @@ pg_waitscope_get_status(PG_FUNCTION_ARGS)
 {
 	WscRows		rows;
 	WscSamplerStatus status;
+	WscKeeperStatus keeper;
 	bool		readable;
 
 	WscRequirePreload();
 	WscRowsBegin(&rows, fcinfo);
 	readable = WscSamplerRead(&status);
+	WscKeeperRead(&keeper);
 
+	if (readable)
+	{
+		WscPutInt32OrNull(&rows, status.pid);
+		WscPutMoment(&rows, status.started_at);
+	}
+	else
+		put_nulls(&rows, 2);
+	WscPutInt32OrNull(&rows, keeper.pid);
 	if (readable)
 		put_sampler(&rows, &status);
 	else
-		put_nulls(&rows, 12);
+		put_nulls(&rows, 8);
+	WscPutTime(&rows, keeper.cpu_ns);
 	WscPutInt32(&rows, (int32) sysconf(_SC_NPROCESSORS_ONLN));
 	if (readable)
 		put_counts(&rows, &status);
 	else
 		put_nulls(&rows, 4);
-	WscPut(&rows, list_reasons(readable ? &status : NULL));
+	WscPut(&rows, list_reasons(readable ? &status : NULL, &keeper));
 	WscPutText(&rows, "off");
 	WscPutText(&rows, "Exact mode is not part of this version.");
 	WscPutMoment(&rows, PgStartTime);

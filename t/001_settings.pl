@@ -29,6 +29,8 @@ is( $node->safe_psql(
 		  FROM pg_settings WHERE name LIKE 'pg_waitscope.%'}),
 	q{pg_waitscope.history_period 100ms sighup
 pg_waitscope.history_size 16384kB postmaster
+pg_waitscope.hot_block_cpu_pct 1 sighup
+pg_waitscope.hot_blocks on sighup
 pg_waitscope.jitter on sighup
 pg_waitscope.lwlock_instances on sighup
 pg_waitscope.profile_by backend_type, database, user, query postmaster

@@ -69,7 +69,7 @@ wait_for("count(*) = 2 FROM pg_stat_activity
 my @types = (
 	'autovacuum launcher', 'background writer', 'checkpointer',
 	'client backend', 'logical replication launcher', 'parallel worker',
-	'pg_waitscope sampler', 'walsender', 'walwriter');
+	'pg_waitscope keeper', 'pg_waitscope sampler', 'walsender', 'walwriter');
 push @types, 'archiver' if $version >= 140000;
 push @types, 'io worker' if $version >= 180000;
 is( query(q{

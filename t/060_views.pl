@@ -210,7 +210,7 @@ kill 'STOP', $sampler or die "could not stop the sampler";
 query('SELECT pg_waitscope_reset()');
 is(query("SELECT count(*) FROM pg_waitscope_$_"),
 	'0', "$_ is empty after a reset while the sampler is stopped")
-  foreach qw(history profile events lwlocks);
+  foreach qw(history profile events lwlocks hot_blocks);
 is(query(q{SELECT string_agg(store, ' ') FROM pg_waitscope_stores
 		WHERE entries > 0 AND store <> 'fmlocks'}),
 	'', 'no store holds anything');

@@ -62,7 +62,8 @@ foreach my $schema ('"Odd name; -- \'x"', '"a ""quoted"" $one$"')
 {
 	$node->safe_psql('postgres', "CREATE SCHEMA $schema;
 		CREATE EXTENSION pg_waitscope SCHEMA $schema");
-	foreach my $view (qw(summary events history profile lwlocks fmlocks status
+	foreach my $view (qw(summary events history profile lwlocks hot_blocks
+		fmlocks status
 		stores activity))
 	{
 		is( $node->psql('postgres', "TABLE $schema.pg_waitscope_$view"),
@@ -89,7 +90,8 @@ $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 is( $node->psql('postgres', "TABLE pg_waitscope_$_"),
 	0, "$_ answers without a sampler")
-  foreach qw(summary events history profile lwlocks fmlocks stores activity);
+  foreach qw(summary events history profile lwlocks hot_blocks
+		fmlocks stores activity);
 like( $node->safe_psql('postgres', q{SELECT sampler_pid, sampler_start,
 		restarts, sampling, period, ticks, degraded[1]
 		FROM pg_waitscope_status}),

@@ -184,7 +184,8 @@ is( $reader->ask(sprintf(
 			join("', '", values %nameless))),
 	scalar(keys %nameless), 'sample() has a row for each');
 $reader->ask("SELECT count(*) FROM pg_waitscope_$_")
-  foreach qw(summary events activity history profile lwlocks fmlocks status
+  foreach qw(summary events activity history profile lwlocks hot_blocks
+		fmlocks status
   stores);
 is($reader->ask('SELECT pg_backend_pid()'),
 	$reader->pid, 'all views can be read in one transaction');

@@ -22,7 +22,7 @@ shared_preload_libraries = 'pg_waitscope'
 max_connections = 12
 autovacuum_naptime = 1d
 max_wal_senders = 3
-max_worker_processes = 4
+max_worker_processes = 5
 wal_level = replica
 archive_mode = on
 archive_command = 'true'
@@ -157,7 +157,7 @@ $leader->quit;
 # Every process in a slot has its own status entry, auxiliary ones, too.
 my @types = ('checkpointer', 'background writer', 'walwriter',
 	'autovacuum launcher', 'logical replication launcher',
-	'pg_waitscope sampler', 'client backend');
+	'pg_waitscope sampler', 'pg_waitscope keeper', 'client backend');
 push @types, 'archiver' if $version >= 140000;
 push @types, 'walsummarizer' if $version >= 170000;
 push @types, 'io worker' if $version >= 180000;

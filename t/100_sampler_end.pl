@@ -174,6 +174,7 @@ sub crash
 	end_load();
 	ok( $node->poll_query_until('postgres', "
 			SELECT epoch > $epoch AND sampler_pid IS NOT NULL
+				   AND keeper_pid IS NOT NULL
 			  FROM pg_waitscope_status"),
 		"$name: crash restart, in a new epoch");
 	$admin = Session->new($node);

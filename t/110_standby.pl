@@ -157,7 +157,8 @@ wait_for(q{background_samples > 10 FROM pg_waitscope_events
 	'... and counted');
 
 # While that lasts: nobody else is held up, and everything works.
-foreach my $view (qw(summary events history profile lwlocks fmlocks status
+foreach my $view (qw(summary events history profile lwlocks hot_blocks
+		fmlocks status
 	stores activity))
 {
 	my ($rc, $out, $err) =

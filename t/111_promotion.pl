@@ -106,7 +106,7 @@ my $figures = qq{ticks, ticks_missed, round(covered_time), $sleeps,
 	  WHERE wait_event = 'PgSleep'),
 	(SELECT sum(samples) FROM pg_waitscope_profile
 	  WHERE wait_event = 'PgSleep')};
-my $identity = q{epoch, restarts, sampler_pid,
+my $identity = q{epoch, restarts, sampler_pid, keeper_pid,
 	(SELECT min(stats_reset) FROM pg_waitscope_stores)};
 
 my $watcher = Session->new($standby);
@@ -124,7 +124,7 @@ $standby->promote;
 is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
 	'f', 'the standby is promoted');
 is(status($standby, $identity), $identity_before,
-	'same sampler, same epoch, no reset');
+	'same workers, same epoch, no reset');
 my $promoted = status($standby, $sleeps);
 wait_for($standby, "$sleeps > $promoted + 20", 'counters go on');
 

@@ -138,7 +138,8 @@ my %readers = (
 	'a role that is no more' => $away);
 foreach my $who (sort keys %readers)
 {
-	foreach my $view (qw(summary events history profile lwlocks fmlocks status
+	foreach my $view (qw(summary events history profile lwlocks hot_blocks
+		fmlocks status
 		stores activity))
 	{
 		$readers{$who}->query("SELECT count(*) FROM

@@ -84,7 +84,8 @@ is( $new->safe_psql('postgres', qq{
 foreach my $where ([ 'postgres', 'public' ], [ 'regress_other', '"odd ""name"' ])
 {
 	my ($database, $schema) = @$where;
-	foreach my $view (qw(summary events history profile lwlocks fmlocks status
+	foreach my $view (qw(summary events history profile lwlocks hot_blocks
+		fmlocks status
 		stores activity))
 	{
 		is($new->psql($database, "TABLE $schema.pg_waitscope_$view"),

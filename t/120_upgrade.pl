@@ -103,7 +103,8 @@ $node->stop;
 }
 is($node->safe_psql('old', $catalog), $objects,
 	'the objects are the present ones');
-foreach my $view (qw(summary events history profile lwlocks fmlocks status
+foreach my $view (qw(summary events history profile lwlocks hot_blocks
+		fmlocks status
 	stores activity))
 {
 	is($node->psql('old', "TABLE pg_waitscope_$view"),

@@ -13,7 +13,8 @@ use lib $FindBin::RealBin;
 use Session;
 
 my @views =
-  qw(summary events history profile lwlocks fmlocks status stores activity);
+  qw(summary events history profile lwlocks hot_blocks
+		fmlocks status stores activity);
 
 my $node = PostgreSQL::Test::Cluster->new('databases');
 $node->init;

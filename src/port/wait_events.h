@@ -10,6 +10,8 @@
 #ifndef WSC_WAIT_EVENTS_H
 #define WSC_WAIT_EVENTS_H
 
+#include "storage/lwlock.h"
+
 #include "port/compat.h"
 #include "storage/lwlock.h"
 
@@ -99,6 +101,17 @@ WscWaitForBufferLock(uint32 event)
 	(void) event;
 #endif
 	return WSC_NO_BUFFER_LOCK;
+}
+
+/* The same, whatever the server calls it. */
+static inline bool
+WscWaitIsBufferContent(uint32 event)
+{
+#if PG_VERSION_NUM >= 190000
+	return WscWaitForBufferLock(event) != WSC_NO_BUFFER_LOCK;
+#else
+	return event == (PG_WAIT_LWLOCK | LWTRANCHE_BUFFER_CONTENT);
+#endif
 }
 
 #endif							/* WSC_WAIT_EVENTS_H */

@@ -20,6 +20,7 @@
 #include "port/shmem_compat.h"
 #include "store/eventdict.h"
 #include "store/events.h"
+#include "store/hotblocks.h"
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
@@ -48,7 +49,7 @@ TestControl *control;
 /* Regions of shared memory, in the order of the enum. */
 enum
 {
-	R_CONTROL, R_LOCKS, R_DICT, R_RING, R_EVENTS, R_PROFILE, R_LWLOCKS,
+	R_CONTROL, R_LOCKS, R_DICT, R_RING, R_EVENTS, R_PROFILE, R_LWLOCKS, R_HOT,
 	NUM_REGIONS
 };
 
@@ -71,8 +72,10 @@ region_size(int i)
 			return WscEventsSize();
 		case R_PROFILE:
 			return WscProfileSize(TEST_MAX_PROFILE);
-		default:
+		case R_LWLOCKS:
 			return WscLWLocksSize();
+		default:
+			return WscHotBlocksSize();
 	}
 }
 
@@ -123,6 +126,7 @@ attach_as(bool found)
 	WscProfileAttach(regions[R_PROFILE], control->profile_max,
 					 control->dimensions, found);
 	WscLWLocksAttach(regions[R_LWLOCKS], found);
+	WscHotBlocksAttach(regions[R_HOT], found);
 }
 
 void
@@ -187,6 +191,7 @@ static const struct
 	{"events", WscEventsInfo, WscEventsReset},
 	{"profile", WscProfileInfo, WscProfileReset},
 	{"lwlocks", WscLWLocksInfo, WscLWLocksReset},
+	{"hot_blocks", WscHotBlocksInfo, WscHotBlocksReset},
 };
 
 static int

@@ -87,3 +87,18 @@ CREATE FUNCTION lwlock_totals(code bigint, OUT samples bigint,
 	OUT until_free bigint, OUT waiting_ticks bigint, OUT waiter_sum bigint,
 	OUT max_waiters bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+
+CREATE FUNCTION hot_add(relation integer, block integer, waiters integer,
+	shared integer, time_ns bigint, rest_ns bigint) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION hot_write(ms integer, relations integer, blocks integer)
+	RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION hot_read(ms integer, OUT passes bigint, OUT checked bigint,
+	OUT torn bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION hot_sums(OUT relations bigint, OUT samples bigint,
+	OUT time_ns bigint, OUT other_samples bigint, OUT other_time_ns bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+CREATE FUNCTION hot_relation(relation integer) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
