@@ -63,9 +63,17 @@ bench('count(*)', "'{fmlock}', '{1}', '{0}', '10 ms', 1");
 my $clean = remains();
 like($clean, qr/^0( |$)/, 'no worker is left after a call');
 
-# Every variant alone, two at a time, and more than there are CPUs.
-my $slices = "'$all', '{1,2,4}', '{0,50,100}', '20 ms', 2";
-query("CREATE TABLE figures AS SELECT * FROM pg_waitscope_lock_bench($slices)");
+# Every variant alone, two at a time, and more than there are CPUs.  On a busy
+# machine the workers may get no CPU for the whole of a short slice.
+my $idle = 1;
+for (my $ms = 20; $idle && $ms <= 640; $ms *= 2)
+{
+	my $slices = "'$all', '{1,2,4}', '{0,50,100}', '$ms ms', 2";
+
+	query("DROP TABLE IF EXISTS figures; CREATE TABLE figures AS
+		SELECT * FROM pg_waitscope_lock_bench($slices)");
+	$idle = query('SELECT count(*) FROM figures WHERE min_ops_per_sec = 0');
+}
 is(remains(), $clean, 'nothing is left');
 is( query('SELECT string_agg(variant, \',\' ORDER BY n) FROM (
 		SELECT variant, row_number() OVER () AS n FROM figures
@@ -88,7 +96,7 @@ like( query('SELECT string_agg(DISTINCT variant, \' \') FROM figures
 	qr/^(cas_llsc |cas_lse |tas_hint|fm_futex ?|fm_native ?)*$/,
 	'only variants of certain CPUs do not run');
 is( query('SELECT DISTINCT variant, clients, write_pct FROM figures
-		WHERE NOT ops_per_sec > 0'),
+		WHERE NOT min_ops_per_sec > 0'),
 	'', 'every variant that runs does something in each slice');
 is( query('SELECT variant, clients, write_pct, lost, torn FROM figures
 		WHERE reason IS NULL AND (lost <> 0 OR torn <> 0
@@ -104,8 +112,8 @@ is( query('SELECT variant, clients, write_pct FROM figures
 			AND (variant <> \'lwlock\' OR ratio_to_lwlock = 1))'),
 	'', '... and the figures agree with each other');
 
-# A worker may get no CPU for the whole of a short slice, but not of a long.
-my $idle = 'all';
+# The same holds for a single worker.
+$idle = 'all';
 for (my $ms = 100; $idle ne '' && $ms <= 3200; $ms *= 2)
 {
 	$idle = bench("string_agg(variant, ' ') FILTER (WHERE fairness = 0)",
