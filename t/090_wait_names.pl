@@ -41,13 +41,14 @@ sub wait_with
 	return;
 }
 
-# By code: what activity shows, or one of the stores, read by a session.
+# By code: what activity shows, or one of the stores, read by a session; less
+# what a session does on its way to the wait.
 my %views = (
 	activity => 'FROM pg_waitscope_activity WHERE pid = %d',
 	history => 'FROM pg_waitscope_history WHERE pid = %d
-		AND wait_event_type <> \'CPU\' AND state_class = \'foreground\'',
+		AND wait_event_type NOT IN (\'CPU\', \'IO\') AND state_class = \'foreground\'',
 	profile => 'FROM pg_waitscope_profile WHERE pid = %d
-		AND wait_event_type <> \'CPU\'');
+		AND wait_event_type NOT IN (\'CPU\', \'IO\')');
 
 sub shown
 {
@@ -66,7 +67,7 @@ sub check_names
 		my $pid = $waiters{$code}->pid;
 		ok( $node->poll_query_until('postgres', qq{
 				SELECT count(*) > 1 FROM pg_waitscope_history
-				 WHERE pid = $pid AND wait_event_type <> 'CPU'}),
+				 WHERE pid = $pid AND wait_event_type NOT IN ('CPU', 'IO')}),
 			"$name: $expected{$code} is sampled");
 		is(shown($reader, $_, $code), $expected{$code}, "... shown by $_")
 		  foreach sort keys %views;
