@@ -95,9 +95,11 @@ move_pg_config()
 	cat >"$pg_config" <<-WRAPPER
 		#!/bin/sh
 		said=\$("$pg_config.installed" "\$@") || exit
-		echo "\$said" | sed 's#/usr/[a-z]*/postgresql#$scratch/pg&#g'
+		printf '%s\n' "\$said" | sed 's#/usr/[a-z]*/postgresql#$scratch/pg&#g'
 	WRAPPER
 	chmod 755 "$pg_config"
+	[ "$(as_user "$pg_config" --bindir)" = "$bindir" ] ||
+		die "$pgc does not say where its copy lies: it cannot be installed into"
 }
 
 in_root()

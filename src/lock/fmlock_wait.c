@@ -36,8 +36,9 @@
  *	2. Take the list lock.  RELEASE_OK clear by now: somebody else has woken.
  *	3. Take off the first entry and, if it is a reader, all other readers;
  *	   with WRITER_FIRST, the first writer instead, if there is one.  Clear
- *	   RELEASE_OK if any was taken: one wake is outstanding, and until one of the woken
- *	   has come round to step 6 nobody sends another.  Drop the list lock.
+ *	   RELEASE_OK if any was taken: one wake is outstanding, and until one
+ *	   of the woken has come round to step 6 nobody sends another.  Drop the
+ *	   list lock.
  *	4. For each: clear "waiting", post the semaphore.
  *
  * A woken process holds nothing: it has to try, and may have to queue again.

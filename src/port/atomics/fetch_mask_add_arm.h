@@ -21,7 +21,8 @@
 #include "port/atomics/fetch_mask_add_builtin.h"
 
 #define WSC_NATIVE_FETCH_MASK_ADD
-#define wsc_native_fetch_mask_add_u32_acquire wsc_builtin_fetch_mask_add_u32_acquire
+#define wsc_native_fetch_mask_add_u32_acquire \
+	wsc_builtin_fetch_mask_add_u32_acquire
 #define WSC_LLSC_FETCH_MASK_ADD
 
 /*

@@ -17,7 +17,8 @@
 #include "port/atomics/fetch_mask_add_builtin.h"
 
 #define WSC_NATIVE_FETCH_MASK_ADD
-#define wsc_native_fetch_mask_add_u32_acquire wsc_builtin_fetch_mask_add_u32_acquire
+#define wsc_native_fetch_mask_add_u32_acquire \
+	wsc_builtin_fetch_mask_add_u32_acquire
 
 /*
  * Full barrier in both outcomes.  A locked instruction is one.  A refusal on
