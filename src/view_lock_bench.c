@@ -188,8 +188,8 @@ static double
 median_of(const WscBenchCell *cell, int rounds, size_t field, double *values)
 {
 	for (int i = 0; i < rounds; i++)
-		values[i] = *(const double *)
-			((const char *) &cell->rounds[i] + field);
+		memcpy(&values[i], (const char *) &cell->rounds[i] + field,
+			   sizeof(double));
 	return median(values, rounds);
 }
 

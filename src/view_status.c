@@ -95,7 +95,7 @@ add_keeper_reasons(ArrayBuildState **reasons, const WscKeeperStatus *keeper)
 
 	if (keeper->pid != 0)
 	{
-		if (age_ms > STALLED_NAPS * WSC_KEEPER_NAP_MS)
+		if (age_ms > (int64) STALLED_NAPS * WSC_KEEPER_NAP_MS)
 			add_reason(reasons,
 					   psprintf("keeper_stalled: Hot blocks are not looked "
 								"for: the keeper has done nothing for %d s; "

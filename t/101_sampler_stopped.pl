@@ -114,7 +114,7 @@ sub look_for_waits
 	push @waits, grep { length } $admin->query(qq{
 		SELECT pid || ' ' || wait_event FROM pg_stat_activity
 		 WHERE (wait_event ~* 'waitscope' OR wait_event_type = 'Extension')
-		   AND pid <> $pid});
+		   AND backend_type !~ '^pg_waitscope '});
 	return;
 }
 

@@ -16,8 +16,7 @@
  *	2. Take the list lock.
  *	3. Fill in our entry, append it; set HAS_WAITERS and drop the list lock
  *	   in one operation.  If the lock prefers writers, and we are one, and
- *	   WRITER_FIRST is clear, set that as well: it is ours until the attempt
- *	   that gets us the lock, which clears it.
+ *	   WRITER_FIRST is clear, set that as well: it is ours.
  *	4. Try again.  If the holder released before step 3, it saw no waiter
  *	   and wakes nobody, but then this attempt sees the lock free: both work
  *	   on the same word, so one of the two comes first.  Got it: take our
@@ -27,7 +26,9 @@
  *	   before, so do steps 2 to 4 of a release where its step 1 says so.
  *	5. Sleep on our semaphore until a waker has cleared "waiting".
  *	6. Set RELEASE_OK: the outstanding wake has come to its end.  Go to 1.
- *	7. Post back the wakeups that were not ours.  The semaphore is the
+ *	7. With the lock, if WRITER_FIRST is ours: take the list lock, give it
+ *	   to the first writer on the list, or clear it if there is none.
+ *	8. Post back the wakeups that were not ours.  The semaphore is the
  *	   process's only one; LWLocks and group commit wait on it as well.
  *
  * To release:
@@ -42,6 +43,10 @@
  *	4. For each: clear "waiting", post the semaphore.
  *
  * A woken process holds nothing: it has to try, and may have to queue again.
+ *
+ * If the lock prefers writers, WRITER_FIRST is set while a writer is on the
+ * list, and until the writer that owns it has the lock; and no reader gets
+ * the lock while it is set.
  *
  *-------------------------------------------------------------------------
  */
@@ -77,6 +82,7 @@ typedef struct FmLockWaiter
 {
 	pg_atomic_uint32 waiting;
 	FmLockMode	mode;
+	bool		first;			/* WRITER_FIRST is its own */
 	int32		prev;			/* process numbers */
 	int32		next;
 } FmLockWaiter;
@@ -108,7 +114,10 @@ FmLockWaitShmemAttach(void *mem, int nprocs, bool found)
 	if (found)
 		return;
 	for (int i = 0; i < nprocs; i++)
+	{
 		pg_atomic_init_u32(&waiter_of(i)->waiting, FMLOCK_AWAKE);
+		waiter_of(i)->first = false;
+	}
 }
 
 /* Rest of step 1.  Refused attempts only read, so the line stays shared. */
@@ -175,8 +184,8 @@ take_off_list(FmLock *lock, FmLockWaiter *waiter)
 		waiter_of(waiter->next)->prev = waiter->prev;
 }
 
-/* Steps 2 and 3.  True: WRITER_FIRST is now ours. */
-static bool
+/* Steps 2 and 3. */
+static void
 join_list(FmLock *lock, FmLockMode mode)
 {
 	int			procno = WscMyProcNumber();
@@ -197,11 +206,12 @@ join_list(FmLock *lock, FmLockMode mode)
 	missing = ~old & FMLOCK_HAS_WAITERS;
 	if (lock->writers_first && mode == FMLOCK_EXCLUSIVE)
 		missing |= ~old & FMLOCK_WRITER_FIRST;
+	if ((missing & FMLOCK_WRITER_FIRST) != 0)
+		me->first = true;
 
 	/* Only we may set these flags now, so that an addition can do it. */
 	pg_atomic_fetch_add_u32(&lock->state,
 							(int32) (missing - FMLOCK_LIST_LOCKED));
-	return (missing & FMLOCK_WRITER_FIRST) != 0;
 }
 
 /*
@@ -246,6 +256,29 @@ leave_list(FmLock *lock)
 }
 
 /*
+ * Step 7.  Only who is on the list is made the owner, and we are not on it any
+ * more: our own entry can be looked at without the list lock.
+ */
+static void
+pass_on_preference(FmLock *lock)
+{
+	FmLockWaiter *me = waiter_of(WscMyProcNumber());
+	int32		procno;
+
+	if (!me->first)
+		return;
+	me->first = false;
+	lock_list(lock);
+	procno = lock->head;
+	while (procno != FMLOCK_NO_PROC &&
+		   waiter_of(procno)->mode != FMLOCK_EXCLUSIVE)
+		procno = waiter_of(procno)->next;
+	if (procno != FMLOCK_NO_PROC)
+		waiter_of(procno)->first = true;
+	unlock_list(lock, procno == FMLOCK_NO_PROC ? FMLOCK_WRITER_FIRST : 0);
+}
+
+/*
  * Everything after the first refusal.  As interrupts are held off, a waiter
  * who is cancelled leaves the queue in the usual way, with the lock.
  */
@@ -264,8 +297,7 @@ FmLockWait(FmLock *lock, FmLockMode mode, LockStatMiss *miss)
 	{
 		uint32		old;
 
-		if (join_list(lock, mode))
-			pair = &fmlock_first_pair;
+		join_list(lock, mode);
 		old = FmLockAttempt(lock, pair, &miss->cas_retries);
 		if ((old & pair->mask) == 0)
 		{
@@ -285,7 +317,8 @@ FmLockWait(FmLock *lock, FmLockMode mode, LockStatMiss *miss)
 
 	if (miss->slept)
 		miss->wait_ns = WscTimerNow() - start_ns;
-	while (foreign-- > 0)		/* step 7 */
+	pass_on_preference(lock);
+	while (foreign-- > 0)		/* step 8 */
 		PGSemaphoreUnlock(MyProc->sem);
 }
 

@@ -42,12 +42,6 @@ static const FmLockPair fmlock_pairs[FMLOCK_NUM_MODES] =
 	[FMLOCK_SHARED] = {FMLOCK_WRITER | FMLOCK_WRITER_FIRST, 1},
 };
 
-/* Exclusive, by the writer that set WRITER_FIRST: clears that, too. */
-static const FmLockPair fmlock_first_pair =
-{
-	FMLOCK_HELD, FMLOCK_WRITER - FMLOCK_WRITER_FIRST
-};
-
 StaticAssertDecl(MAX_BACKENDS < FMLOCK_READERS,
 				 "the readers of a lock must fit into its count");
 StaticAssertDecl((FMLOCK_READERS & FMLOCK_FLAGS) == 0 &&

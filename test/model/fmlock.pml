@@ -14,8 +14,9 @@
  * RELEASE_OK is clear only while a wake is outstanding, both whenever the list
  * lock is dropped; nobody sleeps when nothing more happens (spin reports an end
  * in which a process is not at its end); then the word and the list are as
- * initialised, and each semaphore holds what others posted to it; no reader
- * gets the lock while a writer holds them back.
+ * initialised, and each semaphore holds what others posted to it; if the lock
+ * prefers writers, no reader gets it while a writer is on the list, or has left
+ * that as the one whose turn it is.
  *
  * A comment such as "leave" at the end of a line is what mutants find it by.
  */
@@ -35,6 +36,7 @@ byte head = NONE;
 byte tail = NONE;
 mtype waiting[PROCS] = awake;
 bool exclusive[PROCS];
+bool first[PROCS];
 byte prev[PROCS] = NONE;
 byte next[PROCS] = NONE;
 
@@ -45,12 +47,15 @@ bool writer_inside;
 byte readers_inside;
 byte posted[PROCS];
 byte outstanding;
-byte held_back;
+byte writers_listed;
 byte ended;
 
 inline truthful()
 {
 	assert(has_waiters == (head != NONE));
+#ifdef WRITER_FIRST
+	assert(writer_first || writers_listed == 0);
+#endif
 	assert(release_ok || outstanding > 0)
 }
 
@@ -80,17 +85,22 @@ inline attempt()
 	if
 	:: exclusive[_pid] && !HELD ->	/* writer */
 		writer = true;
-		if
-		:: owner -> writer_first = false; owner = false; held_back = 0
-		:: else
-		fi;
 		got = true;
 		assert(!writer_inside && readers_inside == 0);
 		writer_inside = true
 	:: !exclusive[_pid] && !writer && !writer_first ->	/* reader */
 		readers++;
 		got = true;
-		assert(!writer_inside && held_back == 0);
+		assert(!writer_inside);
+#ifdef WRITER_FIRST
+		assert(writers_listed == 0);
+		n = 0;
+		do
+		:: n == PROCS -> break
+		:: else -> assert(!first[n]); n++
+		od;
+		n = 0;
+#endif
 		readers_inside++
 	:: else ->
 		got = false;
@@ -100,6 +110,7 @@ inline attempt()
 
 inline take_off(q)
 {
+	writers_listed = writers_listed - (exclusive[q] -> 1 : 0);
 	if
 	:: prev[q] == NONE -> head = next[q]
 	:: else -> next[prev[q]] = next[q]
@@ -127,13 +138,17 @@ inline join_list()
 		fi;
 		tail = _pid;
 		has_waiters = true;
+		writers_listed = writers_listed + (exclusive[_pid] -> 1 : 0);
 #ifdef WRITER_FIRST
 		if
-		:: exclusive[_pid] && !owner && !old_writer_first ->
-			assert(!writer_first && held_back == 0);
-			writer_first = true;
-			owner = true;
-			held_back = 1
+		:: exclusive[_pid] ->
+			if
+			:: !old_writer_first ->	/* join */
+				assert(!writer_first);
+				writer_first = true;
+				first[_pid] = true
+			:: else
+			fi
 		:: else
 		fi;
 #endif
@@ -185,6 +200,28 @@ inline leave_list()
 	};
 	set_release_ok();	/* leave */
 	sleep_until_woken()	/* leave */
+}
+
+/* Step 7. */
+inline pass_on()
+{
+	if
+	:: first[_pid] ->
+		lock_list();
+		atomic
+		{
+			first[_pid] = false;
+			p = head;
+			do
+			:: p == NONE -> writer_first = false; break	/* pass on */
+			:: p != NONE && exclusive[p] -> first[p] = true; break	/* pass on */
+			:: p != NONE && !exclusive[p] -> p = next[p]
+			od;
+			p = NONE;
+			drop_list()
+		}
+	:: else
+	fi
 }
 
 /* Release, steps 2 to 4. */
@@ -258,14 +295,14 @@ inline finish()
 	if
 	:: ended == PROCS ->
 		assert(!writer && readers == 0 && !has_waiters && !list_locked);
-		assert(release_ok && !writer_first && held_back == 0);
+		assert(release_ok && !writer_first && writers_listed == 0);
 		assert(head == NONE && tail == NONE);
 		ended = 0;
 		do
 		:: ended == PROCS -> break
 		:: else ->
 			assert(semaphore[ended] == posted[ended]);
-			assert(waiting[ended] == awake);
+			assert(waiting[ended] == awake && !first[ended]);
 			ended++
 		od
 	:: else
@@ -274,8 +311,8 @@ inline finish()
 
 active [PROCS] proctype process()
 {
-	bool got, pass, owner, old_release_ok, old_writer_first;
-	byte round, foreign;
+	bool got, pass, old_release_ok, old_writer_first;
+	byte round, foreign, n;
 	byte woken = NONE, p = NONE, last = NONE, after = NONE;
 
 again:
@@ -328,9 +365,10 @@ passing:
 leaving:
 	leave_list();
 leave:
+	pass_on();
 	atomic
 	{
-		semaphore[_pid] = semaphore[_pid] + foreign;	/* step 7 */
+		semaphore[_pid] = semaphore[_pid] + foreign;	/* step 8 */
 		foreign = 0
 	};
 inside:

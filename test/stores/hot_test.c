@@ -167,22 +167,22 @@ hot_relation(PG_FUNCTION_ARGS)
 	for (int i = 0; i < WSC_HOT_RELATIONS; i++)
 	{
 		WscHotRelation relation;
-		StringInfoData text;
+		StringInfoData said;
 
 		if (!WscHotBlocksRead(i, &relation) ||
 			relation.key.relfilenode != (Oid) PG_GETARG_INT32(0))
 			continue;
-		initStringInfo(&text);
-		appendStringInfo(&text, INT64_FORMAT " " INT64_FORMAT " " INT64_FORMAT
+		initStringInfo(&said);
+		appendStringInfo(&said, INT64_FORMAT " " INT64_FORMAT " " INT64_FORMAT
 						 " " INT64_FORMAT ":", relation.totals.samples,
 						 relation.totals.shared_samples,
 						 relation.totals.exclusive_samples,
 						 relation.totals.time_ns);
 		for (int b = 0; b < relation.num_blocks; b++)
-			appendStringInfo(&text, " %u=" INT64_FORMAT,
+			appendStringInfo(&said, " %u=" INT64_FORMAT,
 							 relation.blocks[b].relblocknumber,
 							 relation.blocks[b].totals.samples);
-		PG_RETURN_TEXT_P(cstring_to_text(text.data));
+		PG_RETURN_TEXT_P(cstring_to_text(said.data));
 	}
 	PG_RETURN_NULL();
 }
