@@ -137,7 +137,7 @@ refuse_dead_workers(const Leader *leader)
 		status = GetBackgroundWorkerPid(leader->handles[i], &pid);
 		if (status != BGWH_STARTED && status != BGWH_NOT_YET_STARTED)
 			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					(errcode(ERRCODE_OPERATOR_INTERVENTION),
 					 errmsg("a worker of the lock benchmark has ended"),
 					 errhint("The server log may say why.")));
 	}
@@ -170,12 +170,17 @@ wake_worker(const WscBenchWorker *worker)
 		SetLatch(worker->latch);
 }
 
-/* At the end of all slices, after an error, at exit of the process. */
+/*
+ * At the end of all slices, after an error, at exit of the process.  A second
+ * cancel must not end the waiting for workers, a termination may: they end by
+ * themselves.
+ */
 static void
 end_workers(int code, Datum arg)
 {
 	Leader	   *leader = (Leader *) DatumGetPointer(arg);
 
+	HOLD_CANCEL_INTERRUPTS();
 	pg_atomic_write_u32(&leader->shared->stop, 1);
 	pg_atomic_write_u32(&leader->shared->running, 0);
 	pg_memory_barrier();
@@ -183,6 +188,7 @@ end_workers(int code, Datum arg)
 		wake_worker(&leader->shared->workers[i]);
 	for (int i = 0; i < leader->nworkers; i++)
 		(void) WaitForBackgroundWorkerShutdown(leader->handles[i]);
+	RESUME_CANCEL_INTERRUPTS();
 }
 
 static void

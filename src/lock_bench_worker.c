@@ -74,7 +74,8 @@ take_part(WscBenchShared *shared, int me, uint32 slice)
 	task.write_pct = shared->write_pct;
 	task.hold = shared->hold;
 	task.think = shared->think;
-	task.random = ((uint64) slice << 32) + (uint64) me * 2654435761;
+	task.random = (uint64) slice * UINT64CONST(0x9E3779B97F4A7C15) +
+		(uint64) me * UINT64CONST(0xBF58476D1CE4E5B9);
 
 	count_in(shared, &shared->ready, shared->clients);
 	while (pg_atomic_read_u32(&shared->started) != slice)

@@ -28,7 +28,7 @@
 #define MAX_ROUNDS 1000
 #define MAX_TURNS 100000
 
-/* Hours at the shortest duration; keeps the results below 20 MB. */
+/* Keeps the results below 40 MB. */
 #define MAX_SLICES 10000
 
 /* Below this share of the CPUs the figures are worth a warning. */
@@ -49,6 +49,11 @@ get_elements(FunctionCallInfo fcinfo, int argno, const char *name,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be NULL", name)));
 	array = PG_GETARG_ARRAYTYPE_P(argno);
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must have one dimension, not %d",
+						name, ARR_NDIM(array))));
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),

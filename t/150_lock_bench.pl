@@ -145,6 +145,7 @@ foreach (
 	[ "'{}'",                   qr/variants must not be empty$/ ],
 	[ 'NULL',                   qr/variants must not be NULL$/ ],
 	[ "'{lwlock,NULL}'",        qr/variants must not contain NULL$/ ],
+	[ "clients => '{{1,2}}'",   qr/clients must have one dimension, not 2$/ ],
 	[ "clients => '{}'",        qr/clients must not be empty$/ ],
 	[ "clients => '{1,NULL}'",  qr/clients must not contain NULL$/ ],
 	[ "clients => '{0}'",
@@ -168,7 +169,7 @@ foreach (
 	like($err, qr/ERROR:  $message/, "refused: $args");
 }
 
-# The sampler has one slot, the server another; the rest can be had, and again
+# The server and our own workers have some slots; the rest can be had, and again
 # after all were too many, within one transaction as well.
 my ($ret, $out, $err) = $node->psql('postgres',
 	"SELECT pg_waitscope_lock_bench('{rmw}', '{$workers}')");

@@ -27,7 +27,7 @@
 #include "port/spin_variants.h"
 #include "port/timer.h"
 
-/* A spinlock's waiter pauses so often, then sleeps: there are others. */
+/* After so many pauses a spinlock's waiter sleeps: the holder may not run. */
 #define SPINS_PER_SLEEP 100
 #define SPIN_SLEEP_US 1000
 

@@ -17,7 +17,7 @@
 typedef struct WscWaitHistogram
 {
 	uint64		max_ns;
-	uint32		counts[WSC_WAIT_CLASSES];
+	uint64		counts[WSC_WAIT_CLASSES];
 } WscWaitHistogram;
 
 extern void WscWaitAdd(WscWaitHistogram *histogram, uint64 wait_ns);
