@@ -138,9 +138,12 @@ my %readers = (
 	'a role that is no more' => $away);
 foreach my $who (sort keys %readers)
 {
-	foreach my $view (qw(summary events history profile lwlocks hot_blocks
-		fmlocks status
-		stores activity))
+	my @views = qw(summary events history profile lwlocks fmlocks status
+	  stores activity);
+
+	# These are for who may see everything.
+	push @views, qw(lwlock_instances hot_blocks) if $who !~ /^a role/;
+	foreach my $view (@views)
 	{
 		$readers{$who}->query("SELECT count(*) FROM
 			(SELECT DISTINCT v::text FROM pg_waitscope_$view v) texts");
