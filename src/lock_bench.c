@@ -172,8 +172,8 @@ wake_worker(const WscBenchWorker *worker)
 
 /*
  * At the end of all slices, after an error, at exit of the process.  A second
- * cancel must not end the waiting for workers, a termination may: they end by
- * themselves.
+ * cancel does not end the waiting for workers.  A termination after a cancel
+ * does: they end by themselves.
  */
 static void
 end_workers(int code, Datum arg)

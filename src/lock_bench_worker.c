@@ -16,6 +16,7 @@
 #include "storage/dsm.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/pmsignal.h"
 #include "tcop/tcopprot.h"
 
 #include "lock_bench.h"
@@ -59,6 +60,15 @@ wait_for_slice(WscBenchShared *shared, int me, uint32 *slice,
 	}
 }
 
+/* Where it does not sleep on its latch, which sees to this. */
+static void
+end_if_told(void)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (!PostmasterIsAlive())
+		proc_exit(1);
+}
+
 static void
 take_part(WscBenchShared *shared, int me, uint32 slice)
 {
@@ -83,7 +93,7 @@ take_part(WscBenchShared *shared, int me, uint32 slice)
 		if (pg_atomic_read_u32(&shared->stop) != 0)
 			return;
 		pg_usleep(START_POLL_US);
-		CHECK_FOR_INTERRUPTS();
+		end_if_told();
 	}
 	pg_read_barrier();			/* pairs with run_slice() */
 
@@ -92,7 +102,7 @@ take_part(WscBenchShared *shared, int me, uint32 slice)
 	while (pg_atomic_read_u32(&shared->running) != 0)
 	{
 		variant->run(&task);
-		CHECK_FOR_INTERRUPTS();
+		end_if_told();
 	}
 
 	result->cpu_ns = WscCpuTime() - cpu_ns;

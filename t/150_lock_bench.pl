@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Session;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $workers = 12;
 my @variants = qw(rmw lwlock spinlock tas tas_test tas_hint cas cas_test
@@ -276,6 +277,23 @@ foreach my $victim ('leader', 'worker')
 		0, "$victim killed: after the restart it runs");
 	like(remains(), qr/^0( mmap\S+)*$/, '... and nothing is left');
 }
+
+# Leader and postmaster at once: nobody is left who could tell the workers.
+$session = start_bench('fmlock');
+my @left = split /\n/, query("SELECT pid $benchers");
+my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+kill 'STOP', $postmaster or die "kill: $!";
+kill 'KILL', $session->pid or die "kill: $!";
+$node->kill9;
+for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	last unless kill 0, @left;
+	usleep(100_000);
+}
+is(scalar(grep { kill 0, $_ } @left), 0, 'workers end without a server');
+$node->start;
+is( bench('sum(lost + torn)', "'{fmlock}', '{4}', '{50}', '10 ms', 1"),
+	0, '... which can be started again');
 
 # The server goes down at once.
 $session = start_bench('fmlock');

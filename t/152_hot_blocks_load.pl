@@ -37,7 +37,7 @@ CREATE TABLE wide AS
 	SELECT i, repeat('x', 500) AS pad FROM generate_series(1, 20000) i;
 
 -- One thing done to one of a few tables that may be there or not.
-CREATE FUNCTION pass() RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION change_one() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	t text := 'passing_' || 1 + floor(3 * random());
 BEGIN
@@ -142,7 +142,7 @@ like(query($relations), qr/^hot_row(_pkey)?( hot_row(_pkey)?)?$/,
 # Relations that come and go, in a buffer pool too small for them.
 query('SELECT pg_waitscope_reset()');
 my $workers = query('SELECT sampler_pid, keeper_pid FROM pg_waitscope_status');
-my $load = start_pgbench('pass', 12, 'SELECT pass();');
+my $load = start_pgbench('change_one', 12, 'SELECT change_one();');
 for my $round (1 .. 5)
 {
 	$node->safe_psql('postgres', "CREATE DATABASE passing");

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/pmsignal.h"
 #include "storage/s_lock.h"
 
 #include "bench/lock_variants.h"
@@ -51,7 +52,8 @@ spend_turns(int turns)
 
 /*
  * One random number decides whether to write and whether to take the time,
- * by bits that are far apart.
+ * by bits that are far apart.  Nobody says when to stop if the leader and the
+ * postmaster are gone: then it ends by itself, while it holds nothing.
  */
 static pg_attribute_always_inline void
 run_loop(WscBenchTask *task, AcquireFunction acquire, ReleaseFunction release)
@@ -74,7 +76,11 @@ run_loop(WscBenchTask *task, AcquireFunction acquire, ReleaseFunction release)
 		timed = (random >> 20) % WSC_BENCH_TIMED_ONE_OF == 0;
 
 		if (unlikely(timed))
+		{
+			if (!PostmasterIsAlive())
+				break;
 			start_ns = WscTimerNow();
+		}
 		acquire(lock, write);
 		if (unlikely(timed))
 			WscWaitAdd(&task->waits, (uint64) (WscTimerNow() - start_ns));
