@@ -552,6 +552,178 @@ GRANT EXECUTE ON FUNCTION pg_waitscope_get_hot_blocks() TO pg_read_all_stats;
 GRANT SELECT ON pg_waitscope_hot_blocks TO pg_read_all_stats;
 
 ------------------------------------------------------------------------
+-- lock_waits: for which relations, in which mode, how long
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_lock_waits(
+	OUT locktype_code integer,
+	OUT datid oid,
+	OUT relid oid,
+	OUT mode_code integer,
+	OUT samples bigint,
+	OUT waits bigint,
+	OUT wait_time double precision,
+	OUT max_wait_time double precision,
+	OUT histogram bigint[],
+	OUT given_up bigint,
+	OUT est_time double precision,
+	OUT waiting bigint,
+	OUT max_waiting bigint,
+	OUT last_seen timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 50;
+
+COMMENT ON FUNCTION pg_waitscope_get_lock_waits() IS
+'Rows of the view pg_waitscope_lock_waits, with codes instead of names.';
+
+CREATE VIEW pg_waitscope_lock_waits AS
+SELECT pg_waitscope_locktype_name(w.locktype_code) AS locktype,
+       w.datid,
+       d.datname,
+       (SELECT c.oid::pg_catalog.regclass
+        FROM pg_catalog.pg_class c
+        WHERE c.oid = w.relid
+          AND coalesce(w.datid = o.oid, true)) AS relation,
+       w.relid,
+       pg_waitscope_lock_mode_name(w.mode_code) AS mode,
+       w.samples,
+       w.waits,
+       w.wait_time,
+       w.max_wait_time,
+       w.histogram,
+       w.given_up,
+       w.est_time,
+       w.waiting,
+       w.max_waiting,
+       w.last_seen
+FROM pg_waitscope_get_lock_waits() w
+     JOIN pg_catalog.pg_database o
+          ON o.datname = pg_catalog.current_database()
+     LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid;
+
+COMMENT ON VIEW pg_waitscope_lock_waits IS
+'Waits for heavyweight locks since the last reset, per type of object, database, relation and wanted mode: all that lasted longer than a sampling period, and shorter ones as often as chance has it. waits, wait_time, max_wait_time, histogram and given_up count waits that have ended, each by its length, which is known to a period; samples, est_time, waiting and max_waiting also count those that go on. Up to 512 rows; the row without locktype has what made room. Each row is consistent, the set is not. Needs the privileges of pg_read_all_stats.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.locktype IS
+'Type of the object, as in pg_locks. NULL in one row, which holds what belongs to no other.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.datid IS
+'OID of the database the object is in. NULL if it is in none, as transactions are, or shared by all.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.datname IS
+'Name of that database. NULL if datid is, or if it was dropped.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.relation IS
+'The relation. NULL if it is in another database or was dropped, and if relid is NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.relid IS
+'OID of the relation that is locked, or that the page or tuple is in. NULL for other types of objects, and if the lock was no longer to be seen.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.mode IS
+'Mode wanted, as in pg_locks. NULL if the lock was no longer to be seen: the process had been woken, but had not yet run.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.samples IS
+'How often processes were seen waiting for it. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.waits IS
+'Waits that have ended, however they did. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.wait_time IS
+'How long these took together, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.max_wait_time IS
+'How long the longest of these took, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.histogram IS
+'These waits per class of length: below 1 ms, then each class twice as long as the one before: from 1 ms, 2 ms, 4 ms and so on; the last one has no upper limit. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.given_up IS
+'Those of these waits that ended without the lock: cancelled, timed out, or ended to break a deadlock. Some end unseen: a process that waits again within the same period has hidden how its last wait ended. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.est_time IS
+'Estimated time waited, in milliseconds: the time that the samples stand for. Unlike wait_time it grows while a wait goes on. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.waiting IS
+'Processes waiting in the last sample. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.max_waiting IS
+'The most processes waiting in one sample. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_waits.last_seen IS
+'When a process was last seen waiting for it. Never NULL.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_get_lock_waits() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_waitscope_get_lock_waits() TO pg_read_all_stats;
+GRANT SELECT ON pg_waitscope_lock_waits TO pg_read_all_stats;
+
+------------------------------------------------------------------------
+-- lock_wait_history: the last waits that have ended
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_lock_wait_history(
+	OUT started_at timestamptz,
+	OUT wait_time double precision,
+	OUT outcome text,
+	OUT pid integer,
+	OUT datid oid,
+	OUT usesysid oid,
+	OUT queryid bigint,
+	OUT locktype_code integer,
+	OUT lock_datid oid,
+	OUT lock_relid oid,
+	OUT mode_code integer)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
+
+COMMENT ON FUNCTION pg_waitscope_get_lock_wait_history() IS
+'Rows of the view pg_waitscope_lock_wait_history, with codes instead of names.';
+
+CREATE VIEW pg_waitscope_lock_wait_history AS
+SELECT w.started_at,
+       w.wait_time,
+       w.outcome,
+       w.pid,
+       w.datid,
+       d.datname,
+       w.usesysid,
+       u.rolname AS usename,
+       w.queryid,
+       pg_waitscope_locktype_name(w.locktype_code) AS locktype,
+       w.lock_datid,
+       w.lock_relid,
+       (SELECT c.oid::pg_catalog.regclass
+        FROM pg_catalog.pg_class c
+        WHERE c.oid = w.lock_relid
+          AND coalesce(w.lock_datid = o.oid, true)) AS relation,
+       pg_waitscope_lock_mode_name(w.mode_code) AS mode
+FROM pg_waitscope_get_lock_wait_history() w
+     JOIN pg_catalog.pg_database o
+          ON o.datname = pg_catalog.current_database()
+     LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid
+     LEFT JOIN pg_catalog.pg_roles u ON u.oid = w.usesysid;
+
+COMMENT ON VIEW pg_waitscope_lock_wait_history IS
+'The last 4096 waits for heavyweight locks that have ended, in the order in which they did: all that lasted longer than a sampling period, and shorter ones as often as chance has it. Each row is consistent, the set is not. Needs the privileges of pg_read_all_stats.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.started_at IS
+'When the wait began. Before PostgreSQL 14 the server does not tell: then in the middle of the period before it was first seen. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.wait_time IS
+'How long it took, in milliseconds; it ended in the middle of the period after it was last seen. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.outcome IS
+'How it ended: granted, or given up (cancelled, timed out, or ended to break a deadlock). NULL if not known: the process had ended, or waited again within the same period.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.pid IS
+'Process that waited. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.datid IS
+'OID of the database it was connected to. NULL for none.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.datname IS
+'Name of that database. NULL for none, or if it was dropped.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.usesysid IS
+'OID of the role that was logged in. NULL for none.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.usename IS
+'Name of that role. NULL for none, or if it was dropped.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.queryid IS
+'Identifier of the query that waited, as in pg_stat_statements. NULL if none was active, or if identifiers are not computed.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.locktype IS
+'Type of the object waited for, as in pg_locks. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.lock_datid IS
+'OID of the database that object is in. NULL if it is in none, or shared by all.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.lock_relid IS
+'OID of the relation that is locked, or that the page or tuple is in. NULL if there is none, or if the lock was no longer to be seen.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.relation IS
+'That relation. NULL if it is in another database or was dropped, and if lock_relid is NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.mode IS
+'Mode wanted, as in pg_locks. NULL if the lock was no longer to be seen: the process had been woken, but had not yet run.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_get_lock_wait_history() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_waitscope_get_lock_wait_history() TO pg_read_all_stats;
+GRANT SELECT ON pg_waitscope_lock_wait_history TO pg_read_all_stats;
+
+------------------------------------------------------------------------
 -- fmlocks: own locks
 ------------------------------------------------------------------------
 

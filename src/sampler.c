@@ -29,11 +29,14 @@
 #include "port/wait_events.h"
 #include "port/worker.h"
 #include "sample/grid.h"
+#include "sample/heavy_waits.h"
 #include "sample/lock_walk.h"
 #include "sample/scan.h"
 #include "store/eventdict.h"
 #include "store/events.h"
 #include "store/instances.h"
+#include "store/lockhistory.h"
+#include "store/lockwaits.h"
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
@@ -55,6 +58,7 @@ typedef struct Sampler
 	WscSample  *samples;
 	WscLockWalker *walker;
 	WscLockWait *lock_waits;	/* one per sample */
+	WscHeavyFollower *follower;
 	WscGrid		grid;
 	bool		sampling;
 
@@ -204,8 +208,10 @@ static void
 take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 {
 	WscSample  *samples = sampler->samples;
+	const WscHeavyWait *ended;
 	WscTick		tick;
 	int			n;
+	int			num_ended;
 
 	tick.sampled_at = GetCurrentTimestamp();
 	tick.mono_ns = now_ns;
@@ -218,12 +224,17 @@ take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 		WscLockWalk(sampler->walker, samples, n, sampler->lock_waits);
 	for (int i = 0; i < n; i++)
 		samples[i].event = WscEventDictId(samples[i].wait_event_info);
+	num_ended = WscHeavyWaitsFollow(sampler->follower, &tick, samples,
+									WscScanStarts(sampler->scanner), n,
+									&ended);
 
 	WscEventsAdd(&tick, samples, n);
 	WscProfileAdd(&tick, samples, n);
 	WscLWLocksAdd(&tick, samples, n);
 	if (wsc_lwlock_instances)
 		WscInstancesAdd(&tick, samples, sampler->lock_waits, n);
+	WscLockWaitsAdd(&tick, samples, n, ended, num_ended);
+	WscLockHistoryAdd(&tick, ended, num_ended);
 	publish_tick(sampler, grid_tick, &tick);
 	WscKeeperTell(&tick, samples, n);
 
@@ -243,6 +254,7 @@ start_sampler(void)
 	sampler->walker = WscLockWalkerCreate();
 	sampler->lock_waits = palloc0(sizeof(WscLockWait) *
 								  (Size) WscScannerSlots(sampler->scanner));
+	sampler->follower = WscHeavyFollowerCreate();
 	sampler->timer = WscTimerCreate();
 	sampler->cpu_base_ns = shared->status.cpu_ns;
 

@@ -23,11 +23,14 @@
 #include "lock/fmlock.h"
 #include "lock/lockstat.h"
 #include "port/shmem_compat.h"
+#include "sample/heavy_waits.h"
 #include "sampler.h"
 #include "store/eventdict.h"
 #include "store/events.h"
 #include "store/hotblocks.h"
 #include "store/instances.h"
+#include "store/lockhistory.h"
+#include "store/lockwaits.h"
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
@@ -137,6 +140,13 @@ const WscRegion wsc_regions[] =
 	WscLWLocksSize, WscLWLocksAttach, WscLWLocksInfo, WscLWLocksReset},
 	{"lwlock_instances", "pg_waitscope lwlock instances",
 	WscInstancesSize, WscInstancesAttach, WscInstancesInfo, WscInstancesReset},
+	{"current_lock_waits", "pg_waitscope current lock waits",
+	WscHeavyWaitsSize, WscHeavyWaitsAttach, NULL, NULL},
+	{"lock_waits", "pg_waitscope lock waits",
+	WscLockWaitsSize, WscLockWaitsAttach, WscLockWaitsInfo, WscLockWaitsReset},
+	{"lock_wait_history", "pg_waitscope lock wait history",
+	WscLockHistorySize, WscLockHistoryAttach, WscLockHistoryInfo,
+	WscLockHistoryReset},
 	{"hot_blocks", "pg_waitscope hot blocks",
 	WscHotBlocksSize, WscHotBlocksAttach, WscHotBlocksInfo, WscHotBlocksReset},
 };

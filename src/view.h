@@ -105,6 +105,7 @@ WscPutTime(WscRows *rows, int64 value_ns)
 
 extern void WscPutText(WscRows *rows, const char *value);	/* NULL: null */
 extern void WscPutMoment(WscRows *rows, TimestampTz value); /* 0: null */
+extern void WscPutCounts(WscRows *rows, const int64 *counts, int n);
 
 /*
  * Raises an error unless the shared memory is there, that is, unless the

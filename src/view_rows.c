@@ -12,10 +12,12 @@
 #include "postgres.h"
 
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -82,6 +84,19 @@ WscPutMoment(WscRows *rows, TimestampTz value)
 		WscPut(rows, TimestampTzGetDatum(value));
 	else
 		WscPutNull(rows);
+}
+
+void
+WscPutCounts(WscRows *rows, const int64 *counts, int n)
+{
+	Datum	   *elements = palloc(sizeof(Datum) * (Size) n);
+
+	for (int i = 0; i < n; i++)
+		elements[i] = Int64GetDatum(counts[i]);
+	WscPut(rows, PointerGetDatum(construct_array(elements, n, INT8OID,
+												 sizeof(int64),
+												 FLOAT8PASSBYVAL,
+												 TYPALIGN_DOUBLE)));
 }
 
 void

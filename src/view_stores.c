@@ -15,11 +15,9 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -291,19 +289,6 @@ pg_waitscope_get_lwlock_instances(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-static void
-put_histogram(WscRows *rows, const int64 *counts, int n)
-{
-	Datum	   *elements = palloc(sizeof(Datum) * (Size) n);
-
-	for (int i = 0; i < n; i++)
-		elements[i] = Int64GetDatum(counts[i]);
-	WscPut(rows, PointerGetDatum(construct_array(elements, n, INT8OID,
-												 sizeof(int64),
-												 FLOAT8PASSBYVAL,
-												 TYPALIGN_DOUBLE)));
-}
-
 Datum
 pg_waitscope_get_fmlocks(PG_FUNCTION_ARGS)
 {
@@ -329,7 +314,7 @@ pg_waitscope_get_fmlocks(PG_FUNCTION_ARGS)
 		WscPutInt64(&rows, row.sleeps);
 		WscPutTime(&rows, row.wait_ns);
 		WscPutTime(&rows, row.max_wait_ns);
-		put_histogram(&rows, row.histogram, LOCKSTAT_BUCKETS);
+		WscPutCounts(&rows, row.histogram, LOCKSTAT_BUCKETS);
 		WscRowsEnd(&rows);
 	}
 	return (Datum) 0;

@@ -110,6 +110,33 @@ WscSlotWaitStart(PGPROC *proc)
 #endif
 }
 
+/* Of the last wait for a heavyweight lock; 14 gave it a type of its own. */
+typedef enum WscLockStatus
+{
+	WSC_LOCK_STATUS_OK,			/* the lock was granted, or none waited for */
+	WSC_LOCK_STATUS_WAITING,
+	WSC_LOCK_STATUS_ERROR		/* given up */
+} WscLockStatus;
+
+static inline WscLockStatus
+WscSlotLockStatus(const PGPROC *proc)
+{
+	int			status = (int) *(volatile const uint32 *) &proc->waitStatus;
+
+#if PG_VERSION_NUM >= 140000
+	if (status == PROC_WAIT_STATUS_OK)
+		return WSC_LOCK_STATUS_OK;
+	if (status == PROC_WAIT_STATUS_WAITING)
+		return WSC_LOCK_STATUS_WAITING;
+#else
+	if (status == STATUS_OK)
+		return WSC_LOCK_STATUS_OK;
+	if (status == STATUS_WAITING)
+		return WSC_LOCK_STATUS_WAITING;
+#endif
+	return WSC_LOCK_STATUS_ERROR;
+}
+
 /*
  * The first slots of a free list, in the order in which new processes will
  * take them; returns how many.  The list may change meanwhile: the answer

@@ -53,6 +53,7 @@ struct WscScanner
 {
 	WscStatusArray status;
 	int			num_slots;
+	TimestampTz *lock_starts;	/* per slot, of what waits for a lock */
 
 	/* Long process arrays only. */
 	int		   *visited;		/* list of slots, unordered */
@@ -69,6 +70,8 @@ WscScannerCreate(void)
 
 	WscStatusAttach(&scanner->status);
 	scanner->num_slots = WscNumSlots();
+	scanner->lock_starts = palloc0(sizeof(TimestampTz) *
+								   (Size) scanner->num_slots);
 	if (scanner->num_slots > MAX_SLOTS_READ_AT_ONCE)
 	{
 		scanner->visited = palloc0(sizeof(int) * (Size) scanner->num_slots);
@@ -81,6 +84,12 @@ int
 WscScannerSlots(const WscScanner *scanner)
 {
 	return scanner->num_slots;
+}
+
+const TimestampTz *
+WscScanStarts(const WscScanner *scanner)
+{
+	return scanner->lock_starts;
 }
 
 const char *
@@ -316,7 +325,7 @@ is_idle_auxiliary(int slot)
 
 /* Scan of one slot into the next free sample; returns how many were used. */
 static int
-take_slot(const WscScanner *scanner, const WscScanOptions *options, int slot,
+take_slot(WscScanner *scanner, const WscScanOptions *options, int slot,
 		  WscSample *sample, uint32 *counts)
 {
 	WscSampleDetail detail;
@@ -329,6 +338,8 @@ take_slot(const WscScanner *scanner, const WscScanOptions *options, int slot,
 	if (!WscScanSlot(scanner, options, slot, sample, &detail))
 		return 0;
 	counts[sample->state_class]++;
+	if (sample->locktype != WSC_LOCKTYPE_NONE)
+		scanner->lock_starts[slot] = detail.lock_wait_start;
 	return is_wanted(options, sample->state_class) ? 1 : 0;
 }
 

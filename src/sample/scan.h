@@ -58,6 +58,12 @@ extern int	WscScan(WscScanner *scanner, const WscScanOptions *options,
 					WscSample *samples, uint32 counts[WSC_NUM_STATE_CLASSES]);
 
 /*
+ * By slot, for the samples of the last scan that wait for a heavyweight lock:
+ * the start of that wait; 0: not known.
+ */
+extern const TimestampTz *WscScanStarts(const WscScanner *scanner);
+
+/*
  * One slot of 0 .. WscScannerSlots() - 1, whatever its state class; false if
  * no process sits there, or it is left out.
  */

@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * heavy_waits.h
+ *	  Waits for heavyweight locks, followed from tick to tick.
+ *
+ * The waits that go on lie in shared memory, in one place per slot of the
+ * process array, so that a new sampler goes on with them.  The sampler is the
+ * only writer.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef WSC_HEAVY_WAITS_H
+#define WSC_HEAVY_WAITS_H
+
+#include "sample/sample.h"
+
+/* What a wait is for.  Compared by memcmp(): padding is 0. */
+typedef struct WscHeavyKey
+{
+	Oid			datid;			/* InvalidOid: none */
+	Oid			relid;			/* InvalidOid: none */
+	uint8		locktype;		/* LockTagType + 1 */
+	uint8		mode;			/* LOCKMODE wanted; 0: not known */
+	uint16		padding;
+} WscHeavyKey;
+
+typedef enum WscHeavyOutcome
+{
+	WSC_OUTCOME_UNKNOWN,
+	WSC_OUTCOME_GRANTED,
+	WSC_OUTCOME_GIVEN_UP		/* cancelled, timed out, deadlock */
+} WscHeavyOutcome;
+
+typedef struct WscHeavyWait
+{
+	WscHeavyKey key;
+	int32		pid;			/* 0: no wait */
+	int32		slot;
+	Oid			datid;			/* of the process */
+	Oid			usesysid;
+	int64		queryid;
+	TimestampTz told_start;		/* by the server; 0: not known */
+	TimestampTz started_at;		/* that, or what is likely */
+	int64		started_ns;		/* the same, CLOCK_MONOTONIC */
+	int64		seen_ns;		/* when it was last seen */
+
+	/* Of one that has ended. */
+	int64		length_ns;
+	int32		outcome;		/* WscHeavyOutcome */
+} WscHeavyWait;
+
+extern Size WscHeavyWaitsSize(void);
+extern void WscHeavyWaitsAttach(void *mem, bool found);
+
+typedef struct WscHeavyFollower WscHeavyFollower;
+
+/* Allocates in the current memory context. */
+extern WscHeavyFollower *WscHeavyFollowerCreate(void);
+
+/*
+ * For each tick, with all its samples, and by slot the starts of their waits.
+ * Sets ended to the waits that have ended since the tick before, and returns
+ * how many; they are good until the next call.
+ */
+extern int	WscHeavyWaitsFollow(WscHeavyFollower *follower,
+								const WscTick *tick, const WscSample *samples,
+								const TimestampTz *starts, int n,
+								const WscHeavyWait **ended);
+
+/* What a sample waits for; it must wait for a heavyweight lock. */
+extern void WscHeavyKeyOf(const WscSample *sample, WscHeavyKey *key);
+
+#endif							/* WSC_HEAVY_WAITS_H */
