@@ -642,6 +642,88 @@ GRANT EXECUTE ON FUNCTION pg_waitscope_get_lock_waits() TO pg_read_all_stats;
 GRANT SELECT ON pg_waitscope_lock_waits TO pg_read_all_stats;
 
 ------------------------------------------------------------------------
+-- lock_blockers: the same waits by who was in the way
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_lock_blockers(
+	OUT locktype_code integer,
+	OUT datid oid,
+	OUT relid oid,
+	OUT mode_code integer,
+	OUT blocker_mode_code integer,
+	OUT blocker_queued boolean,
+	OUT blocker_type_code integer,
+	OUT waits bigint,
+	OUT wait_time double precision,
+	OUT max_wait_time double precision,
+	OUT histogram bigint[],
+	OUT last_seen timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 50;
+
+COMMENT ON FUNCTION pg_waitscope_get_lock_blockers() IS
+'Rows of the view pg_waitscope_lock_blockers, with codes instead of names.';
+
+CREATE VIEW pg_waitscope_lock_blockers AS
+SELECT pg_waitscope_locktype_name(w.locktype_code) AS locktype,
+       w.datid,
+       d.datname,
+       (SELECT c.oid::pg_catalog.regclass
+        FROM pg_catalog.pg_class c
+        WHERE c.oid = w.relid
+          AND coalesce(w.datid = o.oid, true)) AS relation,
+       w.relid,
+       pg_waitscope_lock_mode_name(w.mode_code) AS mode,
+       pg_waitscope_lock_mode_name(w.blocker_mode_code) AS blocker_mode,
+       w.blocker_queued,
+       pg_waitscope_backend_type_name(w.blocker_type_code) AS blocker_backend_type,
+       w.waits,
+       w.wait_time,
+       w.max_wait_time,
+       w.histogram,
+       w.last_seen
+FROM pg_waitscope_get_lock_blockers() w
+     JOIN pg_catalog.pg_database o
+          ON o.datname = pg_catalog.current_database()
+     LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid;
+
+COMMENT ON VIEW pg_waitscope_lock_blockers IS
+'The waits that pg_waitscope_lock_waits has counted when they ended, told apart by who was in the way when the keeper last looked: in which mode, and what kind of process. Up to 512 rows; the row without locktype has what made room. Each row is consistent, the set is not. Needs the privileges of pg_read_all_stats.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.locktype IS
+'Type of the object, as in pg_locks. NULL in one row, which holds what belongs to no other.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.datid IS
+'OID of the database the object is in. NULL if it is in none, as transactions are, or shared by all.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.datname IS
+'Name of that database. NULL if datid is, or if it was dropped.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.relation IS
+'The relation. NULL if it is in another database or was dropped, and if relid is NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.relid IS
+'OID of the relation that is locked, or that the page or tuple is in. NULL for other types of objects, and if the lock was no longer to be seen.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.mode IS
+'Mode wanted, as in pg_locks. NULL if the lock was no longer to be seen.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.blocker_mode IS
+'The strongest mode in the way: ShareUpdateExclusiveLock is that of VACUUM, AccessExclusiveLock that of most DDL, RowExclusiveLock that of changes of rows. NULL if not known: the wait was too short for the keeper, or pg_waitscope.track_blockers is off.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.blocker_queued IS
+'Whether the blocker did not hold the lock itself, but was ahead in the queue for it. NULL if blocker_mode is.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.blocker_backend_type IS
+'Type of the process in the way, as in pg_stat_activity. NULL if not known, and for a prepared transaction.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.waits IS
+'Waits that have ended, however they did. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.wait_time IS
+'How long these took together, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.max_wait_time IS
+'How long the longest of these took, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.histogram IS
+'These waits per class of length, as in pg_waitscope_lock_waits. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_blockers.last_seen IS
+'When one last ended. Never NULL.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_get_lock_blockers() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_waitscope_get_lock_blockers() TO pg_read_all_stats;
+GRANT SELECT ON pg_waitscope_lock_blockers TO pg_read_all_stats;
+
+------------------------------------------------------------------------
 -- lock_wait_history: the last waits that have ended
 ------------------------------------------------------------------------
 
@@ -656,10 +738,17 @@ CREATE FUNCTION pg_waitscope_get_lock_wait_history(
 	OUT locktype_code integer,
 	OUT lock_datid oid,
 	OUT lock_relid oid,
-	OUT mode_code integer)
+	OUT mode_code integer,
+	OUT blocker_pid integer,
+	OUT blocker_mode_code integer,
+	OUT blocker_queued boolean,
+	OUT blocker_type_code integer,
+	OUT blocker_state text,
+	OUT root_pid integer,
+	OUT root_state text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2000;
 
 COMMENT ON FUNCTION pg_waitscope_get_lock_wait_history() IS
 'Rows of the view pg_waitscope_lock_wait_history, with codes instead of names.';
@@ -681,7 +770,14 @@ SELECT w.started_at,
         FROM pg_catalog.pg_class c
         WHERE c.oid = w.lock_relid
           AND coalesce(w.lock_datid = o.oid, true)) AS relation,
-       pg_waitscope_lock_mode_name(w.mode_code) AS mode
+       pg_waitscope_lock_mode_name(w.mode_code) AS mode,
+       w.blocker_pid,
+       pg_waitscope_lock_mode_name(w.blocker_mode_code) AS blocker_mode,
+       w.blocker_queued,
+       pg_waitscope_backend_type_name(w.blocker_type_code) AS blocker_backend_type,
+       w.blocker_state,
+       w.root_pid,
+       w.root_state
 FROM pg_waitscope_get_lock_wait_history() w
      JOIN pg_catalog.pg_database o
           ON o.datname = pg_catalog.current_database()
@@ -718,6 +814,20 @@ COMMENT ON COLUMN pg_waitscope_lock_wait_history.relation IS
 'That relation. NULL if it is in another database or was dropped, and if lock_relid is NULL.';
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.mode IS
 'Mode wanted, as in pg_locks. NULL if the lock was no longer to be seen: the process had been woken, but had not yet run.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_pid IS
+'Process that kept it waiting when the keeper last looked, one of them if there were several; 0 for a prepared transaction, as in pg_blocking_pids(). NULL if not known: the keeper looks at most 10 times a second, and not at waits of less than 5 ms, or pg_waitscope.track_blockers is off.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_mode IS
+'The strongest mode in the way that it held, or wanted if it was only queued. NULL if blocker_pid is.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_queued IS
+'Whether that process did not hold the lock itself, but was ahead in the queue for it. NULL if blocker_pid is.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_backend_type IS
+'Type of that process, as in pg_stat_activity. NULL if not known, and for a prepared transaction.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_state IS
+'State of that process at that moment, as in pg_stat_activity. NULL if not known, for a prepared transaction, and for server processes.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.root_pid IS
+'The process at the end of the chain: blocks, directly or not, and waits for no lock; 0 for a prepared transaction. NULL if not known, and in a deadlock.';
+COMMENT ON COLUMN pg_waitscope_lock_wait_history.root_state IS
+'State of that process at that moment: "idle in transaction" is the classic one. NULL as for blocker_state.';
 
 REVOKE ALL ON FUNCTION pg_waitscope_get_lock_wait_history() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_waitscope_get_lock_wait_history() TO pg_read_all_stats;

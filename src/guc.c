@@ -32,6 +32,7 @@ bool		wsc_track_queries = true;
 bool		wsc_track_idle = false;
 bool		wsc_lwlock_instances = true;
 bool		wsc_hot_blocks = true;
+bool		wsc_track_blockers = true;
 double		wsc_hot_block_cpu_pct = 1.0;
 
 static char *profile_by_string;
@@ -251,6 +252,18 @@ define_detail_settings(void)
 							 "lock of the main array of LWLocks.",
 							 NULL,
 							 &wsc_lwlock_instances,
+							 true,
+							 PGC_SIGHUP,
+							 0,
+							 NULL,
+							 NULL,
+							 NULL);
+
+	DefineCustomBoolVariable("pg_waitscope.track_blockers",
+							 "Sets whether it is looked up who keeps "
+							 "processes waiting for heavyweight locks.",
+							 NULL,
+							 &wsc_track_blockers,
 							 true,
 							 PGC_SIGHUP,
 							 0,

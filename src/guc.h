@@ -20,6 +20,7 @@ extern bool wsc_track_idle;
 extern bool wsc_lwlock_instances;
 extern bool wsc_hot_blocks;
 extern double wsc_hot_block_cpu_pct;
+extern bool wsc_track_blockers;
 
 /* Only while the library is preloaded. */
 extern void WscDefineSettings(void);

@@ -3,8 +3,8 @@
  * keeper.c
  *	  Background worker for what takes too long for the sampler.
  *
- * At present that is one thing: which blocks are waited for by those that
- * wait for buffer content.
+ * One thing is: which blocks are waited for by those that wait for buffer
+ * content.
  *
  * 1. The keeper sets call to CALL_WANTED and sleeps.
  * 2. The sampler adds up, tick by tick, the time of the processes that wait
@@ -20,8 +20,14 @@
  * counted as waits for buffer content is accounted for: what cannot be said to
  * belong to a block is added to the "other" row of the store.
  *
- * Nobody waits for the keeper.  A latch that is set for one that has gone is
- * another process's by then, which may be woken for nothing.
+ * The other thing: who keeps those waiting that wait for heavyweight locks.
+ * For that the keeper is called in the same way, in a tick that finds such a
+ * wait that is some milliseconds old, but not more often than BLOCKERS_NS
+ * allows.
+ *
+ * Nobody waits for the keeper, and it takes no lock.  A latch that is set for
+ * one that has gone is another process's by then, which may be woken for
+ * nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,6 +47,7 @@
 #include "port/wait_events.h"
 #include "port/worker.h"
 #include "sample/buffer_scan.h"
+#include "store/blockers.h"
 #include "store/hotblocks.h"
 #include "store/store.h"
 #include "worker_life.h"
@@ -49,6 +56,9 @@
 
 /* A look at the buffers takes no longer than this, or not much. */
 #define LOOK_NS NS_PER_MS
+
+/* From one look at who blocks whom to the next. */
+#define BLOCKERS_NS (100 * NS_PER_MS)
 
 /* How old time may be that is said to belong to what is seen now. */
 #define OLDEST_NS (1000 * NS_PER_MS)
@@ -75,8 +85,9 @@ typedef struct WscKeeperShared
 	pg_atomic_uint64 waited_ns;
 	pg_atomic_uint64 called_ns; /* when the last call was made */
 
-	pg_atomic_uint32 call;		/* WANTED to MADE by the sampler, the rest by
-								 * the keeper */
+	/* CALL_*: WANTED to MADE by the sampler, the rest by the keeper. */
+	pg_atomic_uint32 call;
+	pg_atomic_uint32 blocked_call;
 } WscKeeperShared;
 
 /* The worker's private state. */
@@ -89,6 +100,9 @@ typedef struct Keeper
 	int64		charged_ns;		/* of it, what pauses have been made for */
 	int64		next_look_ns;	/* no look before; 0: now */
 	int64		empty_since_ns; /* looks found nothing since; 0: they did */
+
+	WscBlockerLooker *looker;
+	int64		next_blockers_ns;	/* no look at blockers before */
 } Keeper;
 
 static WscKeeperShared *shared;
@@ -116,6 +130,7 @@ WscKeeperAttach(void *mem, bool found)
 	pg_atomic_init_u64(&shared->waited_ns, 0);
 	pg_atomic_init_u64(&shared->called_ns, 0);
 	pg_atomic_init_u32(&shared->call, CALL_IDLE);
+	pg_atomic_init_u32(&shared->blocked_call, CALL_IDLE);
 }
 
 int
@@ -133,11 +148,32 @@ WscKeeperRead(WscKeeperStatus *status)
 	status->alive_ns = (int64) pg_atomic_read_u64(&shared->alive_ns);
 }
 
+/* By the sampler, if the call is wanted. */
+static void
+make_call(pg_atomic_uint32 *call)
+{
+	uint32		slot;
+
+	if (pg_atomic_read_u32(call) != CALL_WANTED)
+		return;
+	pg_write_barrier();			/* what the call is about before the call;
+								 * pairs with answer_call() */
+	pg_atomic_write_u32(call, CALL_MADE);
+	slot = pg_atomic_read_u32(&shared->slot);
+	SetLatch(&WscSlot((int) slot)->procLatch);
+}
+
+void
+WscKeeperTellBlocked(void)
+{
+	if (wsc_track_blockers)
+		make_call(&shared->blocked_call);
+}
+
 void
 WscKeeperTell(const WscTick *tick, const WscSample *samples, int n)
 {
 	int64		waiters = 0;
-	uint32		slot;
 
 	if (!wsc_hot_blocks)
 		return;
@@ -151,14 +187,9 @@ WscKeeperTell(const WscTick *tick, const WscSample *samples, int n)
 	pg_atomic_write_u64(&shared->waited_ns,
 						pg_atomic_read_u64(&shared->waited_ns) +
 						(uint64) (waiters * tick->weight_ns));
-	if (pg_atomic_read_u32(&shared->call) != CALL_WANTED)
-		return;
-	pg_atomic_write_u64(&shared->called_ns, (uint64) tick->mono_ns);
-	pg_write_barrier();			/* time and sum before the call; pairs with
-								 * answer_call() */
-	pg_atomic_write_u32(&shared->call, CALL_MADE);
-	slot = pg_atomic_read_u32(&shared->slot);
-	SetLatch(&WscSlot((int) slot)->procLatch);
+	if (pg_atomic_read_u32(&shared->call) == CALL_WANTED)
+		pg_atomic_write_u64(&shared->called_ns, (uint64) tick->mono_ns);
+	make_call(&shared->call);
 }
 
 /* Puts time that was waited into the store, for waiters or none. */
@@ -235,8 +266,8 @@ look_at_buffers(Keeper *keeper, int64 now_ns)
 static void
 answer_call(Keeper *keeper, int64 now_ns)
 {
-	pg_read_barrier();			/* the call before its time and sum; pairs
-								 * with WscKeeperTell() */
+	pg_read_barrier();			/* the call before what it is about; pairs
+								 * with make_call() */
 	pg_atomic_write_u32(&shared->call, CALL_IDLE);
 
 	/* What it finds after standing still has nothing to do with that time. */
@@ -290,15 +321,43 @@ tend_hot_blocks(Keeper *keeper, int64 now_ns)
 		give_up_time(keeper);	/* nobody has waited for long */
 }
 
+/*
+ * The same for blockers.  A look is short, and has no part in the budget of
+ * the others.
+ */
+static void
+tend_blockers(Keeper *keeper, int64 now_ns)
+{
+	uint32		call = pg_atomic_read_u32(&shared->blocked_call);
+	int64		before_ns;
+
+	if (call == CALL_MADE)
+	{
+		publish_cpu_time(keeper);
+		before_ns = keeper->cpu_ns;
+		pg_atomic_write_u32(&shared->blocked_call, CALL_IDLE);
+		WscBlockersLook(keeper->looker, LOOK_NS);
+		keeper->next_blockers_ns = now_ns + BLOCKERS_NS;
+		publish_cpu_time(keeper);
+		keeper->charged_ns += keeper->cpu_ns - before_ns;
+	}
+	else if (call == CALL_IDLE && wsc_track_blockers &&
+			 now_ns >= keeper->next_blockers_ns)
+		pg_atomic_write_u32(&shared->blocked_call, CALL_WANTED);
+}
+
 /* When the keeper is to wake up if nobody wakes it. */
 static int64
 find_next_time(const Keeper *keeper, int64 now_ns)
 {
-	int64		nap_ns = now_ns + WSC_KEEPER_NAP_MS * NS_PER_MS;
+	int64		next_ns = now_ns + WSC_KEEPER_NAP_MS * NS_PER_MS;
 
 	if (pg_atomic_read_u32(&shared->call) == CALL_IDLE && wsc_hot_blocks)
-		return Min(nap_ns, keeper->next_look_ns);
-	return nap_ns;
+		next_ns = Min(next_ns, keeper->next_look_ns);
+	if (pg_atomic_read_u32(&shared->blocked_call) == CALL_IDLE &&
+		wsc_track_blockers)
+		next_ns = Min(next_ns, keeper->next_blockers_ns);
+	return next_ns;
 }
 
 static void
@@ -312,6 +371,7 @@ run_keeper(Keeper *keeper)
 		int64		now_ns = WscTimerNow();
 
 		pg_atomic_write_u64(&shared->alive_ns, (uint64) now_ns);
+		tend_blockers(keeper, now_ns);
 		tend_hot_blocks(keeper, now_ns);
 		publish_cpu_time(keeper);
 		WscTimerWait(keeper->timer, find_next_time(keeper, now_ns),
@@ -326,6 +386,7 @@ publish_end(int code, Datum arg)
 	Keeper	   *keeper = (Keeper *) DatumGetPointer(arg);
 
 	pg_atomic_write_u32(&shared->call, CALL_IDLE);
+	pg_atomic_write_u32(&shared->blocked_call, CALL_IDLE);
 	publish_cpu_time(keeper);
 	pg_atomic_write_u32(&shared->pid, 0);
 }
@@ -336,12 +397,14 @@ start_keeper(void)
 	Keeper	   *keeper = palloc0(sizeof(Keeper));
 
 	keeper->scanner = WscBufferScannerCreate();
+	keeper->looker = WscBlockerLookerCreate();
 	keeper->timer = WscTimerCreate();
 	keeper->cpu_base_ns = (int64) pg_atomic_read_u64(&shared->cpu_ns);
 	publish_cpu_time(keeper);
 	keeper->charged_ns = keeper->cpu_ns;
 
 	pg_atomic_write_u32(&shared->call, CALL_IDLE);
+	pg_atomic_write_u32(&shared->blocked_call, CALL_IDLE);
 	pg_atomic_write_u32(&shared->slot, (uint32) WscMyProcNumber());
 	pg_atomic_write_u64(&shared->starts,
 						pg_atomic_read_u64(&shared->starts) + 1);

@@ -34,6 +34,12 @@ extern int	WscKeeperPid(void); /* 0: none runs */
 extern void WscKeeperTell(const WscTick *tick, const WscSample *samples,
 						  int n);
 
+/*
+ * Sampler only, in a tick that finds a wait for a heavyweight lock that is
+ * older than WSC_BLOCKED_NS; never waits.
+ */
+extern void WscKeeperTellBlocked(void);
+
 extern void WscKeeperRegister(void);
 
 #endif							/* WSC_KEEPER_H */

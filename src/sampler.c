@@ -32,6 +32,7 @@
 #include "sample/heavy_waits.h"
 #include "sample/lock_walk.h"
 #include "sample/scan.h"
+#include "store/blockers.h"
 #include "store/eventdict.h"
 #include "store/events.h"
 #include "store/instances.h"
@@ -208,7 +209,7 @@ static void
 take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 {
 	WscSample  *samples = sampler->samples;
-	const WscHeavyWait *ended;
+	WscHeavyWait *ended;
 	WscTick		tick;
 	int			n;
 	int			num_ended;
@@ -227,6 +228,8 @@ take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 	num_ended = WscHeavyWaitsFollow(sampler->follower, &tick, samples,
 									WscScanStarts(sampler->scanner), n,
 									&ended);
+	for (int i = 0; i < num_ended; i++)
+		WscBlockersGet(&ended[i]);
 
 	WscEventsAdd(&tick, samples, n);
 	WscProfileAdd(&tick, samples, n);
@@ -237,6 +240,8 @@ take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 	WscLockHistoryAdd(&tick, ended, num_ended);
 	publish_tick(sampler, grid_tick, &tick);
 	WscKeeperTell(&tick, samples, n);
+	if (WscHeavyAnySince(sampler->follower, now_ns - WSC_BLOCKED_NS))
+		WscKeeperTellBlocked();
 
 	if (choose_for_history(sampler, grid_tick->cell, &tick.weight_ns))
 		WscRingAdd(&tick, samples, n);

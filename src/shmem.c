@@ -25,6 +25,7 @@
 #include "port/shmem_compat.h"
 #include "sample/heavy_waits.h"
 #include "sampler.h"
+#include "store/blockers.h"
 #include "store/eventdict.h"
 #include "store/events.h"
 #include "store/hotblocks.h"
@@ -104,6 +105,42 @@ attach_profile(void *mem, bool found)
 	WscProfileAttach(mem, wsc_profile_max, wsc_profile_by, found);
 }
 
+static void
+attach_lock_waits(void *mem, bool found)
+{
+	WscLockWaitsAttach(WSC_LOCK_WAITS, mem, found);
+}
+
+static void
+attach_lock_blockers(void *mem, bool found)
+{
+	WscLockWaitsAttach(WSC_LOCK_BLOCKERS, mem, found);
+}
+
+static void
+lock_waits_info(WscStoreInfo *info)
+{
+	WscLockWaitsInfo(WSC_LOCK_WAITS, info);
+}
+
+static void
+lock_blockers_info(WscStoreInfo *info)
+{
+	WscLockWaitsInfo(WSC_LOCK_BLOCKERS, info);
+}
+
+static void
+reset_lock_waits(TimestampTz now)
+{
+	WscLockWaitsReset(WSC_LOCK_WAITS, now);
+}
+
+static void
+reset_lock_blockers(TimestampTz now)
+{
+	WscLockWaitsReset(WSC_LOCK_BLOCKERS, now);
+}
+
 static Size
 control_size(void)
 {
@@ -142,10 +179,15 @@ const WscRegion wsc_regions[] =
 	WscInstancesSize, WscInstancesAttach, WscInstancesInfo, WscInstancesReset},
 	{"current_lock_waits", "pg_waitscope current lock waits",
 	WscHeavyWaitsSize, WscHeavyWaitsAttach, NULL, NULL},
+	{"current_blockers", "pg_waitscope current blockers",
+	WscBlockersSize, WscBlockersAttach, NULL, NULL},
 	{"lock_waits", "pg_waitscope lock waits",
-	WscLockWaitsSize, WscLockWaitsAttach, WscLockWaitsInfo, WscLockWaitsReset},
+	WscLockWaitsSize, attach_lock_waits, lock_waits_info, reset_lock_waits},
+	{"lock_blockers", "pg_waitscope lock blockers",
+		WscLockWaitsSize, attach_lock_blockers, lock_blockers_info,
+	reset_lock_blockers},
 	{"lock_wait_history", "pg_waitscope lock wait history",
-	WscLockHistorySize, WscLockHistoryAttach, WscLockHistoryInfo,
+		WscLockHistorySize, WscLockHistoryAttach, WscLockHistoryInfo,
 	WscLockHistoryReset},
 	{"hot_blocks", "pg_waitscope hot blocks",
 	WscHotBlocksSize, WscHotBlocksAttach, WscHotBlocksInfo, WscHotBlocksReset},

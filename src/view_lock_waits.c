@@ -11,11 +11,13 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "port/procarray.h"
 #include "store/lockhistory.h"
 #include "store/lockwaits.h"
 #include "view.h"
 
 WSC_SQL_FUNCTION(pg_waitscope_get_lock_waits);
+WSC_SQL_FUNCTION(pg_waitscope_get_lock_blockers);
 WSC_SQL_FUNCTION(pg_waitscope_get_lock_wait_history);
 
 static void
@@ -38,7 +40,7 @@ pg_waitscope_get_lock_waits(PG_FUNCTION_ARGS)
 	WscRowsBegin(&rows, fcinfo);
 	for (int i = 0; i <= WSC_LOCK_WAIT_ROWS; i++)
 	{
-		if (!WscLockWaitsRead(i, &totals))
+		if (!WscLockWaitsRead(WSC_LOCK_WAITS, i, &totals))
 			continue;
 		put_key(&rows, &totals.key);
 		WscPutInt64(&rows, totals.samples);
@@ -56,6 +58,36 @@ pg_waitscope_get_lock_waits(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* The blocker's columns of a row are NULL if nobody knows it. */
+Datum
+pg_waitscope_get_lock_blockers(PG_FUNCTION_ARGS)
+{
+	WscRows		rows;
+	WscLockWaitTotals totals;
+
+	WscRequirePreload();
+	WscRowsBegin(&rows, fcinfo);
+	for (int i = 0; i <= WSC_LOCK_WAIT_ROWS; i++)
+	{
+		if (!WscLockWaitsRead(WSC_LOCK_BLOCKERS, i, &totals))
+			continue;
+		put_key(&rows, &totals.key);
+		WscPutInt32OrNull(&rows, totals.key.blocker_mode);
+		if (totals.key.blocker_mode != 0)
+			WscPut(&rows, BoolGetDatum(totals.key.blocker_queued));
+		else
+			WscPutNull(&rows);
+		WscPutInt32OrNull(&rows, totals.key.blocker_type);
+		WscPutInt64(&rows, totals.waits);
+		WscPutTime(&rows, totals.wait_ns);
+		WscPutTime(&rows, totals.max_wait_ns);
+		WscPutCounts(&rows, totals.histogram, WSC_LOCK_WAIT_CLASSES);
+		WscPutMoment(&rows, totals.last_seen);
+		WscRowsEnd(&rows);
+	}
+	return (Datum) 0;
+}
+
 static const char *
 get_outcome_name(int32 outcome)
 {
@@ -67,6 +99,34 @@ get_outcome_name(int32 outcome)
 			return "given up";
 		default:
 			return NULL;
+	}
+}
+
+static void
+put_blocker(WscRows *rows, const WscHeavyBlocker *blocker)
+{
+	if (!blocker->known)
+	{
+		for (int i = 0; i < 5; i++)
+			WscPutNull(rows);
+	}
+	else
+	{
+		WscPutInt32(rows, blocker->pid);
+		WscPutInt32(rows, blocker->mode);
+		WscPut(rows, BoolGetDatum(blocker->queued));
+		WscPutInt32OrNull(rows, blocker->backend_type);
+		WscPutText(rows, WscStateName((BackendState) blocker->state));
+	}
+	if (!blocker->root_known)
+	{
+		WscPutNull(rows);
+		WscPutNull(rows);
+	}
+	else
+	{
+		WscPutInt32(rows, blocker->root_pid);
+		WscPutText(rows, WscStateName((BackendState) blocker->root_state));
 	}
 }
 
@@ -94,6 +154,7 @@ pg_waitscope_get_lock_wait_history(PG_FUNCTION_ARGS)
 		WscPutOidOrNull(&rows, wait.usesysid);
 		WscPutInt64OrNull(&rows, wait.queryid);
 		put_key(&rows, &wait.key);
+		put_blocker(&rows, &wait.blocker);
 		WscRowsEnd(&rows);
 	}
 	return (Datum) 0;

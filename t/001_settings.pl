@@ -37,6 +37,7 @@ pg_waitscope.profile_by backend_type, database, user, query postmaster
 pg_waitscope.profile_max 5000 postmaster
 pg_waitscope.sample_period 10ms sighup
 pg_waitscope.sampling on sighup
+pg_waitscope.track_blockers on sighup
 pg_waitscope.track_idle off sighup
 pg_waitscope.track_queries on postmaster},
 	'settings, defaults, units, contexts');

@@ -142,8 +142,8 @@ foreach my $who (sort keys %readers)
 	  stores activity);
 
 	# These are for who may see everything.
-	push @views, qw(lwlock_instances hot_blocks lock_waits lock_wait_history)
-	  if $who !~ /^a role/;
+	push @views, qw(lwlock_instances hot_blocks lock_waits
+	  lock_blockers lock_wait_history) if $who !~ /^a role/;
 	foreach my $view (@views)
 	{
 		$readers{$who}->query("SELECT count(*) FROM

@@ -48,16 +48,16 @@ fetch_source()
 		(cd "$2" && try apt-get "${apt[@]}" source --download-only --tar-only "$1" >&2)
 }
 
-# build_cassert FOLDER WORK: from the archive in WORK.  Other work goes first.
+# build_cassert FOLDER WORK: from the archive in WORK
 build_cassert()
 (
 	local module
 	rm -rf "$1"
 	cd "$2" && tar -xf postgresql-*.orig.tar.* && cd postgresql-*/ &&
-		nice ./configure -q "--prefix=$1" --enable-cassert --enable-tap-tests \
+		./configure -q "--prefix=$1" --enable-cassert --enable-tap-tests \
 			--without-readline --without-zlib --without-icu \
 			CFLAGS='-O1 -fno-omit-frame-pointer' &&
-		nice make -s -j "$(nproc)" && make -s install || return
+		make -s -j "$(nproc)" && make -s install || return
 	for module in pg_stat_statements auto_explain; do
 		make -s -C "contrib/$module" install || return
 	done

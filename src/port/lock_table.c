@@ -213,8 +213,15 @@ WscFindBlocker(int slot, WscBlocker *blocker)
 {
 	PGPROC	   *proc = WscSlot(slot);
 	LockWait	wait;
+	WscBlocker	found;
 
-	return read_wait(proc, &wait) &&
-		(find_holder(&wait, blocker) || find_queued(&wait, proc, blocker)) &&
-		still_waits(proc, &wait);
+	if (!read_wait(proc, &wait))
+		return false;
+	if (!find_holder(&wait, &found) && !find_queued(&wait, proc, &found))
+		return false;
+	if (!still_waits(proc, &wait))
+		return false;
+	found.start = wait.start;
+	*blocker = found;
+	return true;
 }

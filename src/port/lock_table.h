@@ -22,6 +22,7 @@ typedef struct WscBlocker
 	int			pid;			/* 0: it is a prepared transaction */
 	LOCKMODE	mode;			/* strongest one in the way: held, or wanted */
 	bool		queued;			/* does not hold it, is ahead in the queue */
+	TimestampTz start;			/* of the wait, as WscSlotWaitStart() has it */
 } WscBlocker;
 
 /*

@@ -22,7 +22,14 @@
 #include "port/shmem_compat.h"
 #include "port/wait_events.h"
 
-static WscHeavyWait *waits;		/* in shared memory, by slot */
+/* In shared memory, by slot. */
+typedef struct HeavyPlace
+{
+	pg_atomic_uint64 began_ns;	/* of the wait that goes on; 0: none */
+	WscHeavyWait wait;			/* writer's own */
+} HeavyPlace;
+
+static HeavyPlace *places;
 
 struct WscHeavyFollower
 {
@@ -34,15 +41,18 @@ struct WscHeavyFollower
 Size
 WscHeavyWaitsSize(void)
 {
-	return mul_size(sizeof(WscHeavyWait), (Size) WscMaxProcs());
+	return mul_size(sizeof(HeavyPlace), (Size) WscMaxProcs());
 }
 
 void
 WscHeavyWaitsAttach(void *mem, bool found)
 {
-	waits = (WscHeavyWait *) mem;
-	if (!found)
-		memset(waits, 0, WscHeavyWaitsSize());
+	places = (HeavyPlace *) mem;
+	if (found)
+		return;
+	memset(places, 0, WscHeavyWaitsSize());
+	for (int slot = 0; slot < WscMaxProcs(); slot++)
+		pg_atomic_init_u64(&places[slot].began_ns, 0);
 }
 
 WscHeavyFollower *
@@ -54,7 +64,7 @@ WscHeavyFollowerCreate(void)
 	follower->open = palloc0(sizeof(int) * (Size) num_slots);
 	follower->ended = palloc0(sizeof(WscHeavyWait) * (Size) num_slots);
 	for (int slot = 0; slot < num_slots; slot++)
-		if (waits[slot].pid != 0)
+		if (places[slot].wait.pid != 0)
 			follower->open[follower->num_open++] = slot;
 	return follower;
 }
@@ -112,6 +122,8 @@ begin_wait(WscHeavyWait *wait, const WscTick *tick, const WscSample *sample,
 	wait->started_ns = tick->mono_ns - age_ns;
 	wait->seen_ns = tick->mono_ns;
 	wait->pid = sample->pid;
+	pg_atomic_write_u64(&places[wait->slot].began_ns,
+						(uint64) wait->started_ns);
 }
 
 /* It has ended since it was last seen. */
@@ -127,6 +139,7 @@ end_wait(WscHeavyFollower *follower, int num_ended, const WscTick *tick,
 	ended->length_ns = Max(end_ns - wait->started_ns, 0);
 	ended->outcome = outcome;
 	wait->pid = 0;
+	pg_atomic_write_u64(&places[wait->slot].began_ns, 0);
 }
 
 /* The waits of this tick; returns the number of those that have ended. */
@@ -140,7 +153,7 @@ take_samples(WscHeavyFollower *follower, const WscTick *tick,
 	{
 		const WscSample *sample = &samples[i];
 		TimestampTz start = starts[sample->slot];
-		WscHeavyWait *wait = &waits[sample->slot];
+		WscHeavyWait *wait = &places[sample->slot].wait;
 		WscHeavyKey key;
 
 		if (sample->locktype == WSC_LOCKTYPE_NONE)
@@ -188,7 +201,7 @@ has_ended(const WscHeavyWait *wait, WscHeavyOutcome *outcome)
 int
 WscHeavyWaitsFollow(WscHeavyFollower *follower, const WscTick *tick,
 					const WscSample *samples, const TimestampTz *starts,
-					int n, const WscHeavyWait **ended)
+					int n, WscHeavyWait **ended)
 {
 	int			num_ended;
 	int			i = 0;
@@ -196,7 +209,7 @@ WscHeavyWaitsFollow(WscHeavyFollower *follower, const WscTick *tick,
 	num_ended = take_samples(follower, tick, samples, starts, n);
 	while (i < follower->num_open)
 	{
-		WscHeavyWait *wait = &waits[follower->open[i]];
+		WscHeavyWait *wait = &places[follower->open[i]].wait;
 		WscHeavyOutcome outcome;
 
 		if (wait->seen_ns != tick->mono_ns)
@@ -213,4 +226,21 @@ WscHeavyWaitsFollow(WscHeavyFollower *follower, const WscTick *tick,
 	}
 	*ended = follower->ended;
 	return num_ended;
+}
+
+bool
+WscHeavyWaitsSince(int slot, int64 began_ns)
+{
+	int64		began = (int64) pg_atomic_read_u64(&places[slot].began_ns);
+
+	return began != 0 && began <= began_ns;
+}
+
+bool
+WscHeavyAnySince(const WscHeavyFollower *follower, int64 began_ns)
+{
+	for (int i = 0; i < follower->num_open; i++)
+		if (WscHeavyWaitsSince(follower->open[i], began_ns))
+			return true;
+	return false;
 }

@@ -21,8 +21,30 @@ typedef struct WscHeavyKey
 	Oid			relid;			/* InvalidOid: none */
 	uint8		locktype;		/* LockTagType + 1 */
 	uint8		mode;			/* LOCKMODE wanted; 0: not known */
-	uint16		padding;
+
+	/* Of who is in the way, where that is told apart. */
+	uint8		blocker_mode;	/* 0: not known */
+	uint8		blocker_type;	/* BackendType; 0: not known */
+	uint8		blocker_queued;
+	uint8		padding[3];
 } WscHeavyKey;
+
+/*
+ * Who keeps a process waiting, and who is at the root of that: waits for
+ * nobody.  A pid of 0 is a prepared transaction.
+ */
+typedef struct WscHeavyBlocker
+{
+	bool		known;
+	bool		root_known;
+	bool		queued;			/* is ahead in the queue, holds nothing */
+	uint8		mode;			/* held, or wanted if queued */
+	uint8		backend_type;	/* 0: not known */
+	uint8		state;			/* BackendState */
+	uint8		root_state;
+	int32		pid;
+	int32		root_pid;
+} WscHeavyBlocker;
 
 typedef enum WscHeavyOutcome
 {
@@ -47,6 +69,7 @@ typedef struct WscHeavyWait
 	/* Of one that has ended. */
 	int64		length_ns;
 	int32		outcome;		/* WscHeavyOutcome */
+	WscHeavyBlocker blocker;	/* filled in by the sampler */
 } WscHeavyWait;
 
 extern Size WscHeavyWaitsSize(void);
@@ -65,7 +88,16 @@ extern WscHeavyFollower *WscHeavyFollowerCreate(void);
 extern int	WscHeavyWaitsFollow(WscHeavyFollower *follower,
 								const WscTick *tick, const WscSample *samples,
 								const TimestampTz *starts, int n,
-								const WscHeavyWait **ended);
+								WscHeavyWait **ended);
+
+/*
+ * Any process: is there a wait in that slot that had begun by then,
+ * CLOCK_MONOTONIC?
+ */
+extern bool WscHeavyWaitsSince(int slot, int64 began_ns);
+
+/* Sampler only: is there one anywhere? */
+extern bool WscHeavyAnySince(const WscHeavyFollower *follower, int64 began_ns);
 
 /* What a sample waits for; it must wait for a heavyweight lock. */
 extern void WscHeavyKeyOf(const WscSample *sample, WscHeavyKey *key);

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * lockwaits.c
- *	  Heavyweight lock waits per lock type, database, relation and mode.
+ *	  Heavyweight lock waits per lock type, database, relation and mode, and
+ *	  per who was in the way.
  *
  * A new row takes the place of the one that was not seen for longest, whose
  * totals go to the last row, "other"; so the sums over all rows are true at
@@ -42,7 +43,7 @@ typedef struct WscLockWaits
 	LockWaitRow rows[WSC_LOCK_WAIT_ROWS + 1];
 } WscLockWaits;
 
-static WscLockWaits *lock_waits;
+static WscLockWaits *tables[WSC_NUM_LOCK_WAIT_TABLES];
 
 Size
 WscLockWaitsSize(void)
@@ -51,19 +52,21 @@ WscLockWaitsSize(void)
 }
 
 void
-WscLockWaitsAttach(void *mem, bool found)
+WscLockWaitsAttach(WscLockWaitTable which, void *mem, bool found)
 {
-	lock_waits = mem;
+	WscLockWaits *table = mem;
+
+	tables[which] = table;
 	if (found)
 		return;
 
-	memset(lock_waits, 0, sizeof(*lock_waits));
-	WscGenerationInit(&lock_waits->generation, GetCurrentTimestamp());
-	pg_atomic_init_u64(&lock_waits->skipped, 0);
-	pg_atomic_init_u64(&lock_waits->evictions, 0);
-	pg_atomic_init_u64(&lock_waits->tick, 0);
+	memset(table, 0, sizeof(*table));
+	WscGenerationInit(&table->generation, GetCurrentTimestamp());
+	pg_atomic_init_u64(&table->skipped, 0);
+	pg_atomic_init_u64(&table->evictions, 0);
+	pg_atomic_init_u64(&table->tick, 0);
 	for (int i = 0; i <= OTHER_ROW; i++)
-		pg_atomic_init_u32(&lock_waits->rows[i].changes, 0);
+		pg_atomic_init_u32(&table->rows[i].changes, 0);
 }
 
 static void
@@ -77,26 +80,26 @@ clear_row(LockWaitRow *row)
 
 /* False: the tick is from before a reset. */
 static bool
-adopt_reset(const WscTick *tick)
+adopt_reset(WscLockWaits *table, const WscTick *tick)
 {
 	uint64		wanted;
 
-	if (!WscGenerationStale(&lock_waits->generation, &wanted))
+	if (!WscGenerationStale(&table->generation, &wanted))
 		return true;
 	for (int i = 0; i <= OTHER_ROW; i++)
-		if (lock_waits->rows[i].totals.last_seen != 0)
-			clear_row(&lock_waits->rows[i]);
-	lock_waits->num_rows = 0;
-	pg_atomic_write_u64(&lock_waits->evictions, 0);
-	return WscGenerationAdopt(&lock_waits->generation, wanted,
+		if (table->rows[i].totals.last_seen != 0)
+			clear_row(&table->rows[i]);
+	table->num_rows = 0;
+	pg_atomic_write_u64(&table->evictions, 0);
+	return WscGenerationAdopt(&table->generation, wanted,
 							  tick->sampled_at);
 }
 
 /* Those of a row that makes room. */
 static void
-add_to_other(const WscLockWaitTotals *from)
+add_to_other(WscLockWaits *table, const WscLockWaitTotals *from)
 {
-	LockWaitRow *row = &lock_waits->rows[OTHER_ROW];
+	LockWaitRow *row = &table->rows[OTHER_ROW];
 	WscLockWaitTotals *to = &row->totals;
 
 	WscBeginChange(&row->changes);
@@ -121,58 +124,60 @@ has_key(const LockWaitRow *row, const WscHeavyKey *key)
 
 /* A row for a new key. */
 static int
-make_row(const WscHeavyKey *key)
+make_row(WscLockWaits *table, const WscHeavyKey *key)
 {
 	int			oldest = 0;
 	WscLockWaitTotals totals;
 
-	if (lock_waits->num_rows < WSC_LOCK_WAIT_ROWS)
-		oldest = lock_waits->num_rows++;
+	if (table->num_rows < WSC_LOCK_WAIT_ROWS)
+		oldest = table->num_rows++;
 	else
 	{
 		for (int i = 1; i < WSC_LOCK_WAIT_ROWS; i++)
-			if (lock_waits->rows[i].totals.last_seen <
-				lock_waits->rows[oldest].totals.last_seen)
+			if (table->rows[i].totals.last_seen <
+				table->rows[oldest].totals.last_seen)
 				oldest = i;
-		totals = lock_waits->rows[oldest].totals;
-		clear_row(&lock_waits->rows[oldest]);
-		add_to_other(&totals);
-		pg_atomic_write_u64(&lock_waits->evictions,
-							pg_atomic_read_u64(&lock_waits->evictions) + 1);
+		totals = table->rows[oldest].totals;
+		clear_row(&table->rows[oldest]);
+		add_to_other(table, &totals);
+		pg_atomic_write_u64(&table->evictions,
+							pg_atomic_read_u64(&table->evictions) + 1);
 	}
 	/* Not yet in use: readers look at last_seen. */
-	lock_waits->rows[oldest].totals.key = *key;
+	table->rows[oldest].totals.key = *key;
 	return oldest;
 }
 
 static LockWaitRow *
-find_row(const WscHeavyKey *key)
+find_row(WscLockWaits *table, const WscHeavyKey *key)
 {
-	uint32		hash = key->relid * 31 + key->datid * 17 + key->locktype * 7 +
-		key->mode;
-	int16	   *hint = &lock_waits->hints[hash % NUM_HINTS];
+	uint32		hash = key->relid * 31 + key->datid * 17;
+	int16	   *hint;
 	int			i;
 
-	if (*hint < lock_waits->num_rows && has_key(&lock_waits->rows[*hint], key))
-		return &lock_waits->rows[*hint];
-	for (i = 0; i < lock_waits->num_rows; i++)
-		if (has_key(&lock_waits->rows[i], key))
+	hash += key->locktype * 7 + key->mode + key->blocker_mode * 3;
+	hint = &table->hints[hash % NUM_HINTS];
+	if (*hint < table->num_rows && has_key(&table->rows[*hint], key))
+		return &table->rows[*hint];
+	for (i = 0; i < table->num_rows; i++)
+		if (has_key(&table->rows[i], key))
 			break;
-	if (i == lock_waits->num_rows)
-		i = make_row(key);
+	if (i == table->num_rows)
+		i = make_row(table, key);
 	*hint = (int16) i;
-	return &lock_waits->rows[i];
+	return &table->rows[i];
 }
 
 static void
-add_waiter(const WscTick *tick, uint64 number, const WscSample *sample)
+add_waiter(WscLockWaits *table, const WscTick *tick, uint64 number,
+		   const WscSample *sample)
 {
 	WscHeavyKey key;
 	LockWaitRow *row;
 	WscLockWaitTotals *totals;
 
 	WscHeavyKeyOf(sample, &key);
-	row = find_row(&key);
+	row = find_row(table, &key);
 	totals = &row->totals;
 	WscBeginChange(&row->changes);
 	if (row->tick != number)
@@ -200,9 +205,10 @@ find_class(int64 length_ns)
 }
 
 static void
-add_ended(const WscTick *tick, const WscHeavyWait *wait)
+add_ended(WscLockWaits *table, const WscTick *tick, const WscHeavyKey *key,
+		  const WscHeavyWait *wait)
 {
-	LockWaitRow *row = find_row(&wait->key);
+	LockWaitRow *row = find_row(table, key);
 	WscLockWaitTotals *totals = &row->totals;
 
 	WscBeginChange(&row->changes);
@@ -212,31 +218,63 @@ add_ended(const WscTick *tick, const WscHeavyWait *wait)
 	totals->wait_ns += wait->length_ns;
 	totals->max_wait_ns = Max(totals->max_wait_ns, wait->length_ns);
 	totals->histogram[find_class(wait->length_ns)]++;
-	if (totals->last_seen == 0)
-		totals->last_seen = tick->sampled_at;
+	totals->last_seen = tick->sampled_at;
 	WscEndChange(&row->changes);
+}
+
+static void
+add_by_lock(const WscTick *tick, const WscSample *samples, int n,
+			const WscHeavyWait *ended, int num_ended)
+{
+	WscLockWaits *table = tables[WSC_LOCK_WAITS];
+	uint64		number = pg_atomic_read_u64(&table->tick) + 1;
+
+	if (!adopt_reset(table, tick))
+		return;
+	for (int i = 0; i < num_ended; i++)
+		add_ended(table, tick, &ended[i].key, &ended[i]);
+	for (int i = 0; i < n; i++)
+		if (samples[i].locktype != WSC_LOCKTYPE_NONE)
+			add_waiter(table, tick, number, &samples[i]);
+	pg_atomic_write_u64(&table->tick, number);
+}
+
+static void
+add_by_blocker(const WscTick *tick, const WscHeavyWait *ended, int num_ended)
+{
+	WscLockWaits *table = tables[WSC_LOCK_BLOCKERS];
+
+	if (!adopt_reset(table, tick))
+		return;
+	for (int i = 0; i < num_ended; i++)
+	{
+		const WscHeavyBlocker *blocker = &ended[i].blocker;
+		WscHeavyKey key = ended[i].key;
+
+		if (blocker->known)
+		{
+			key.blocker_mode = blocker->mode;
+			key.blocker_type = blocker->backend_type;
+			key.blocker_queued = blocker->queued;
+		}
+		add_ended(table, tick, &key, &ended[i]);
+	}
 }
 
 void
 WscLockWaitsAdd(const WscTick *tick, const WscSample *samples, int n,
 				const WscHeavyWait *ended, int num_ended)
 {
-	uint64		number = pg_atomic_read_u64(&lock_waits->tick) + 1;
-
-	if (!adopt_reset(tick))
-		return;
-	for (int i = 0; i < num_ended; i++)
-		add_ended(tick, &ended[i]);
-	for (int i = 0; i < n; i++)
-		if (samples[i].locktype != WSC_LOCKTYPE_NONE)
-			add_waiter(tick, number, &samples[i]);
-	pg_atomic_write_u64(&lock_waits->tick, number);
+	add_by_lock(tick, samples, n, ended, num_ended);
+	add_by_blocker(tick, ended, num_ended);
 }
 
 bool
-WscLockWaitsRead(int row_number, WscLockWaitTotals *totals)
+WscLockWaitsRead(WscLockWaitTable which, int row_number,
+				 WscLockWaitTotals *totals)
 {
-	LockWaitRow *row = &lock_waits->rows[row_number];
+	WscLockWaits *table = tables[which];
+	LockWaitRow *row = &table->rows[row_number];
 	int			tries = 0;
 
 	do
@@ -244,7 +282,7 @@ WscLockWaitsRead(int row_number, WscLockWaitTotals *totals)
 		uint32		before;
 		uint64		tick;
 
-		if (!WscGenerationValid(&lock_waits->generation))
+		if (!WscGenerationValid(&table->generation))
 			return false;
 		if (!WscBeginRead(&row->changes, &before))
 			continue;
@@ -252,37 +290,38 @@ WscLockWaitsRead(int row_number, WscLockWaitTotals *totals)
 		tick = row->tick;
 		if (!WscEndRead(&row->changes, before))
 			continue;
-		if (tick < pg_atomic_read_u64(&lock_waits->tick))
+		if (tick < pg_atomic_read_u64(&table->tick))
 			totals->waiting = 0;
 		return totals->last_seen != 0 &&
-			WscGenerationValid(&lock_waits->generation);
+			WscGenerationValid(&table->generation);
 	} while (WscReadAgain(&tries));
-	pg_atomic_fetch_add_u64(&lock_waits->skipped, 1);
+	pg_atomic_fetch_add_u64(&table->skipped, 1);
 	return false;
 }
 
 void
-WscLockWaitsReset(TimestampTz now)
+WscLockWaitsReset(WscLockWaitTable which, TimestampTz now)
 {
-	WscGenerationReset(&lock_waits->generation, now);
+	WscGenerationReset(&tables[which]->generation, now);
 }
 
 void
-WscLockWaitsInfo(WscStoreInfo *info)
+WscLockWaitsInfo(WscLockWaitTable which, WscStoreInfo *info)
 {
+	WscLockWaits *table = tables[which];
 	WscLockWaitTotals totals;
 
 	info->entries = 0;
 	for (int i = 0; i < WSC_LOCK_WAIT_ROWS; i++)
 	{
-		if (WscLockWaitsRead(i, &totals))
+		if (WscLockWaitsRead(which, i, &totals))
 			info->entries++;
 	}
 	info->max_entries = WSC_LOCK_WAIT_ROWS;
 	info->span_ns = -1;
 	info->evictions = 0;
-	if (WscGenerationValid(&lock_waits->generation))
-		info->evictions = (int64) pg_atomic_read_u64(&lock_waits->evictions);
-	info->overwritten = (int64) pg_atomic_read_u64(&lock_waits->skipped);
-	info->stats_reset = WscGenerationTime(&lock_waits->generation);
+	if (WscGenerationValid(&table->generation))
+		info->evictions = (int64) pg_atomic_read_u64(&table->evictions);
+	info->overwritten = (int64) pg_atomic_read_u64(&table->skipped);
+	info->stats_reset = WscGenerationTime(&table->generation);
 }

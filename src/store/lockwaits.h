@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * lockwaits.h
- *	  Heavyweight lock waits per lock type, database, relation and mode.
+ *	  Heavyweight lock waits per lock type, database, relation and mode, and
+ *	  per who was in the way.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,8 +38,17 @@ typedef struct WscLockWaitTotals
 	int64		histogram[WSC_LOCK_WAIT_CLASSES];
 } WscLockWaitTotals;
 
+/* Two tables of one form, apart from each other. */
+typedef enum WscLockWaitTable
+{
+	WSC_LOCK_WAITS,				/* keys without blockers */
+	WSC_LOCK_BLOCKERS			/* with them; only waits that have ended */
+} WscLockWaitTable;
+
+#define WSC_NUM_LOCK_WAIT_TABLES 2
+
 extern Size WscLockWaitsSize(void);
-extern void WscLockWaitsAttach(void *mem, bool found);
+extern void WscLockWaitsAttach(WscLockWaitTable which, void *mem, bool found);
 
 /* Sampler only, never waits: all samples of a tick, and what has ended. */
 extern void WscLockWaitsAdd(const WscTick *tick, const WscSample *samples,
@@ -48,9 +58,10 @@ extern void WscLockWaitsAdd(const WscTick *tick, const WscSample *samples,
  * Row of 0 .. WSC_LOCK_WAIT_ROWS, consistent in itself; false if it is not in
  * use.  The last one has no key: totals of all that has no row.
  */
-extern bool WscLockWaitsRead(int row, WscLockWaitTotals *totals);
+extern bool WscLockWaitsRead(WscLockWaitTable which, int row,
+							 WscLockWaitTotals *totals);
 
-extern void WscLockWaitsReset(TimestampTz now);
-extern void WscLockWaitsInfo(WscStoreInfo *info);
+extern void WscLockWaitsReset(WscLockWaitTable which, TimestampTz now);
+extern void WscLockWaitsInfo(WscLockWaitTable which, WscStoreInfo *info);
 
 #endif							/* WSC_LOCKWAITS_H */
