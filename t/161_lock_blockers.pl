@@ -180,9 +180,10 @@ foreach my $round (1 .. 5)
 	{
 		$session->send('LOCK TABLE crowd_' . (1 + int rand 2) . ' IN '
 			  . $modes[ rand @modes ] . ";\n");
-		$reader->poll('SELECT wait_event_type IS NOT DISTINCT FROM \'Lock\'
-				OR state = \'idle in transaction\' FROM pg_stat_activity
-				WHERE pid = ' . $session->pid) or die 'it does neither';
+		$reader->poll(q{SELECT query LIKE 'LOCK%' AND
+				(state = 'idle in transaction' OR wait_event_type = 'Lock')
+				FROM pg_stat_activity WHERE pid = } . $session->pid)
+		  or die 'it does neither';
 	}
 	my $waiting = query(q{SELECT count(*) FROM pg_stat_activity
 		WHERE wait_event_type = 'Lock'});
