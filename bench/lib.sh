@@ -350,7 +350,8 @@ print_functions()
 	for f in 'clock() RETURNS bigint' \
 		'duty(int, int, int, int) RETURNS float8' \
 		'keys(int, int, int, bool) RETURNS void' \
-		'lock(text, int) RETURNS float8' 'scan(int) RETURNS float8'; do
+		'lock(text, int) RETURNS float8' 'scan(int) RETURNS float8' \
+		'look(int, bool) RETURNS float8[]'; do
 		printf "CREATE FUNCTION wsc_bench_%s AS 'wsc_bench' LANGUAGE C;\n" "$f"
 	done
 }

@@ -20,9 +20,11 @@
 #include <errno.h>
 #include <time.h>
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lwlock.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -30,6 +32,7 @@
 #include "port/compat.h"
 #include "port/shmem_compat.h"
 #include "port/timer.h"
+#include "sample/buffer_scan.h"
 #include "sample/scan.h"
 
 #define NSECS_PER_USEC INT64CONST(1000)
@@ -52,6 +55,7 @@ BENCH_FUNCTION(wsc_bench_duty);
 BENCH_FUNCTION(wsc_bench_keys);
 BENCH_FUNCTION(wsc_bench_lock);
 BENCH_FUNCTION(wsc_bench_scan);
+BENCH_FUNCTION(wsc_bench_look);
 
 typedef void (*PairsFunction) (int pairs);
 
@@ -278,4 +282,47 @@ wsc_bench_scan(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 		WscScan(scanner, &options, samples, counts);
 	PG_RETURN_FLOAT8((double) (read_cpu_time() - start) / n);
+}
+
+/*
+ * wsc_bench_look(n, cold): CPU microseconds of one of n looks for the blocks
+ * that are waited for, a few milliseconds apart, and the part of the waiters
+ * that they found.  Looks while nobody waits do not count.  Cold: without
+ * knowing where waiters were before.
+ */
+Datum
+wsc_bench_look(PG_FUNCTION_ARGS)
+{
+	int			n = PG_GETARG_INT32(0);
+	bool		cold = PG_GETARG_BOOL(1);
+	WscBufferScanner *scanner = WscBufferScannerCreate();
+	int64		time = 0;
+	int64		waiting = 0;
+	int64		found = 0;
+	int			looks = 0;
+	Datum		result[2];
+
+	for (int i = 0; i < n; i++)
+	{
+		WscBufferLook look;
+		int64		start;
+
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(3000);
+		if (cold)
+			scanner = WscBufferScannerCreate();
+		start = read_cpu_time();
+		WscBufferScan(scanner, NSECS_PER_SEC, &look);
+		if (look.waiting == 0)
+			continue;
+		time += read_cpu_time() - start;
+		waiting += look.waiting;
+		found += Min(look.found, look.waiting);
+		looks++;
+	}
+	result[0] = Float8GetDatum(time / 1000.0 / Max(looks, 1));
+	result[1] = Float8GetDatum((double) found / Max(waiting, 1));
+	PG_RETURN_ARRAYTYPE_P(construct_array(result, 2, FLOAT8OID, 8,
+										  FLOAT8PASSBYVAL,
+										  TYPALIGN_DOUBLE));
 }

@@ -803,7 +803,7 @@ COMMENT ON COLUMN pg_waitscope_lock_wait_history.usesysid IS
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.usename IS
 'Name of that role. NULL for none, or if it was dropped.';
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.queryid IS
-'Identifier of the query that waited, as in pg_stat_statements. NULL if none was active, or if identifiers are not computed.';
+'Identifier of the query that waited, as in pg_stat_statements. NULL if none was active, if identifiers are not computed, or not yet: most waits for whole relations come before that.';
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.locktype IS
 'Type of the object waited for, as in pg_locks. Never NULL.';
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.lock_datid IS
