@@ -4,8 +4,12 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use File::Copy;
 use IPC::Run;
 use Test::More;

@@ -4,8 +4,12 @@ use strict;
 use warnings;
 
 use IPC::Run;
+use FindBin;
+use lib $FindBin::RealBin;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('accuracy');

@@ -6,10 +6,12 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../test/fmlock";
+use lib $FindBin::RealBin;
 
 use FmLockTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my @variants = qw(native generic);

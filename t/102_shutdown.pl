@@ -7,8 +7,12 @@ use strict;
 use warnings;
 
 use IPC::Run;
+use FindBin;
+use lib $FindBin::RealBin;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 use Time::HiRes qw(time usleep);
 

@@ -45,7 +45,7 @@ is( $admin->query(q{
 		SELECT (SELECT count(*) FROM pg_waitscope_stores),
 			   (SELECT count(*) FROM pg_shmem_allocations
 				 WHERE name ~ '^pg_waitscope')}),
-	'11|11', '... all of it');
+	'16|16', '... all of it');
 cmp_ok($admin->query('SELECT sum(bytes) FROM pg_waitscope_stores') / 1048576,
 	'<', 40, '... a few dozen MB');
 

@@ -5,8 +5,12 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my $oldinstall = $ENV{oldinstall} || '';

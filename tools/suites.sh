@@ -50,6 +50,41 @@ name_server()
 	*) label="$label $variant" ;;
 	esac
 	as_user mkdir "$scratch/log"
+	share_initdb
+}
+
+# Tests make some 60 clusters: those with the same options are copies of one.
+# Options with a path are not the same for all.
+share_initdb()
+{
+	mv "$bindir/initdb" "$bindir/initdb.real"
+	cat >"$bindir/initdb" <<-WRAPPER
+		#!/bin/bash
+		real=\$0.real
+		templates=$scratch/initdb
+		options=() data=
+		given=("\$@")
+		while [ \$# -gt 0 ]; do
+			case \$1 in
+			-D | --pgdata) data=\$2; shift ;;
+			*/*) exec "\$real" "\${given[@]}" ;;
+			*) options+=("\$1") ;;
+			esac
+			shift
+		done
+		if [ -z "\$data" ] || [ -n "\$(ls -A "\$data" 2>&-)" ]; then
+			exec "\$real" "\${given[@]}"
+		fi
+		mkdir -p "\$templates" || exit
+		template=\$templates/\$(md5sum <<<"\${options[*]}" | cut -c 1-32)
+		if [ ! -e "\$template" ]; then
+			"\$real" -D "\$template.\$\$" "\${options[@]}" || exit
+			mv -T "\$template.\$\$" "\$template" || exit
+		fi
+		rmdir "\$data" 2>&-
+		mkdir -p "\$(dirname "\$data")" && cp -a "\$template" "\$data"
+	WRAPPER
+	chmod 755 "$bindir/initdb"
 }
 
 # A step that is one test.
