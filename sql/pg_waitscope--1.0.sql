@@ -1196,6 +1196,173 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION pg_waitscope_sample(interval, interval) IS
 'Samples active sessions for the given duration, one tick in each period, in the calling backend, also without preloading; the caller is left out, and its snapshot is held meanwhile. wait_event_type, wait_event: what was waited for; CPU when no wait was reported. lwlock_mode: exclusive, shared, until free, share exclusive; NULL if no LWLock. datid, queryid: database and statement; NULL if none, or of other roles unless the reader has the privileges of pg_read_all_stats. samples: sightings. aas: average active sessions. ticks, ticks_missed: of the whole call, the same in each row. If nothing was active there is one row with 0 samples and no event.';
 
+CREATE FUNCTION pg_waitscope_get_lock_chains(
+	OUT line integer,
+	OUT read_at timestamptz,
+	OUT depth integer,
+	OUT pid integer,
+	OUT leader_pid integer,
+	OUT prepared_xid xid,
+	OUT root_pid integer,
+	OUT blocked_count bigint,
+	OUT in_cycle boolean,
+	OUT held_by integer[],
+	OUT queued_behind integer[],
+	OUT locktype text,
+	OUT lock_datid oid,
+	OUT lock_relid oid,
+	OUT lock_key text,
+	OUT mode text,
+	OUT blocker_mode text,
+	OUT wait_start timestamptz,
+	OUT wait_time double precision,
+	OUT backend_type text,
+	OUT state text,
+	OUT state_time double precision,
+	OUT xact_time double precision,
+	OUT wait_event_type text,
+	OUT wait_event text,
+	OUT datid oid,
+	OUT usesysid oid,
+	OUT application_name text,
+	OUT queryid bigint,
+	OUT query text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 50;
+
+COMMENT ON FUNCTION pg_waitscope_get_lock_chains() IS
+'Rows of the view pg_waitscope_lock_chains, in their order, without names and without what is known of prepared transactions elsewhere.';
+
+CREATE VIEW pg_waitscope_lock_chains AS
+SELECT
+	l.line,
+	pg_catalog.repeat('  ', l.depth)
+		|| coalesce(l.pid::text,
+					'prepared ' || coalesce(p.gid, l.prepared_xid::text))
+		|| CASE WHEN l.in_cycle THEN ' (cycle)' ELSE '' END AS tree,
+	l.depth,
+	l.pid,
+	p.gid,
+	l.leader_pid,
+	l.root_pid,
+	l.blocked_count,
+	l.in_cycle,
+	l.held_by,
+	l.queued_behind,
+	l.locktype,
+	l.lock_datid,
+	l.lock_relid,
+	(SELECT c.oid::pg_catalog.regclass
+	 FROM pg_catalog.pg_class c
+	 WHERE c.oid = l.lock_relid
+	   AND coalesce(l.lock_datid = (SELECT o.oid
+									FROM pg_catalog.pg_database o
+									WHERE o.datname =
+										  pg_catalog.current_database()),
+					true)) AS relation,
+	l.lock_key,
+	l.mode,
+	l.blocker_mode,
+	l.wait_start,
+	l.wait_time,
+	l.backend_type,
+	CASE WHEN l.prepared_xid IS NULL THEN l.state ELSE 'prepared' END AS state,
+	coalesce(l.state_time,
+			 1000 * greatest(extract(epoch FROM l.read_at - p.prepared), 0)
+			 ::double precision) AS state_time,
+	l.xact_time,
+	l.wait_event_type,
+	l.wait_event,
+	coalesce(l.datid, p.dbid) AS datid,
+	d.datname,
+	coalesce(l.usesysid, p.ownerid) AS usesysid,
+	r.rolname AS usename,
+	l.application_name,
+	l.queryid,
+	l.query,
+	l.read_at
+FROM pg_waitscope_get_lock_chains() l
+LEFT JOIN pg_catalog.pg_prepared_xact() p ON p.transaction = l.prepared_xid
+LEFT JOIN pg_catalog.pg_database d ON d.oid = coalesce(l.datid, p.dbid)
+LEFT JOIN pg_catalog.pg_roles r ON r.oid = coalesce(l.usesysid, p.ownerid)
+ORDER BY l.line;
+
+COMMENT ON VIEW pg_waitscope_lock_chains IS
+'Who waits for whom now, for heavyweight locks: those that hold up others and wait for nobody first, each with those that wait for it below. A process that waits for several stands below one that holds the lock, if possible one that waits for nobody itself, else the one that has waited longest; or, if it only has to queue, below the first in the queue that is in its way. Read by the calling backend itself, also without preloading. Locks, queues and who waits for whom are of one moment, the columns from backend_type on are read right after it: each row is consistent, the set is not. A wait that begins just then may not be in it.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.line IS
+'Number of the row, by which the view is ordered: each tree from its root, trees with most processes behind their root first. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.tree IS
+'The process id, or the name of a prepared transaction, indented by depth; "(cycle)" as in in_cycle. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.depth IS
+'0: on top of a tree; else one more than the row it stands below. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.pid IS
+'Process id. NULL: prepared transaction.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.gid IS
+'Name that was given to a prepared transaction. NULL: a process, or the transaction was finished meanwhile.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.leader_pid IS
+'Process id of the leader of a parallel worker; leader and workers hold locks together. NULL for all other processes.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.root_pid IS
+'Process id on top of the tree. NULL: prepared transaction.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.blocked_count IS
+'Number of processes that wait for this one, directly or for one that does, wherever they stand in the view. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.in_cycle IS
+'Does it wait for itself by way of others? A deadlock, unless it can be solved by changing the order of a queue; the server looks after deadlock_timeout. Of a circle the process that has waited longest may stand on top. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.held_by IS
+'Process ids that hold the lock in a mode that conflicts with the one wanted: of a parallel query the leader, 0 for a prepared transaction. Together with queued_behind what pg_blocking_pids() returns. NULL: waits for no heavyweight lock.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.queued_behind IS
+'Process ids that do not hold it so, but want it in a mode that conflicts, and stand before it in the queue. NULL: waits for no heavyweight lock.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.locktype IS
+'Type of the lock it waits for, as in pg_locks. NULL: waits for none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.lock_datid IS
+'OID of the database of what is to be locked. NULL: waits for no lock, or it is in no database.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.lock_relid IS
+'OID of the relation that is to be locked, or that the page or tuple is in. NULL: there is none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.relation IS
+'That relation. NULL if there is none, if it is in another database, or not visible: dropped, or not committed yet.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.lock_key IS
+'What else names the lock: number of a page, (page,tuple), transaction id, virtual transaction id, transaction id/token of a speculative insertion, key or (key,key) of an advisory lock, classid/objid/objsubid of any other object. NULL: nothing else does, or waits for none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.mode IS
+'Mode in which it wants the lock, as in pg_locks. NULL: waits for none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.blocker_mode IS
+'Mode in which the process above is in the way: the strongest that conflicts of those that it holds, or the one that it wants. NULL: waits for none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.wait_start IS
+'Moment since when it waits for the lock. NULL: waits for none, or not known (just begun; replay on a standby; before PostgreSQL 14).';
+COMMENT ON COLUMN pg_waitscope_lock_chains.wait_time IS
+'How long that is, in milliseconds. NULL: as wait_start.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.backend_type IS
+'Kind of process, as in pg_stat_activity. NULL: prepared transaction, or not known.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.state IS
+'State, as in pg_stat_activity; "prepared" for a prepared transaction. NULL: it has none, or not known.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.state_time IS
+'How long it has been in that state, in milliseconds. NULL: as state.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.xact_time IS
+'How long ago its transaction began, in milliseconds. NULL: it is in none; prepared transaction; not known.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.wait_event_type IS
+'Type of the event it waits for, as in pg_stat_activity. NULL: it does not wait; prepared transaction; not known.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.wait_event IS
+'Name of that event. A row in no tree is replay on a standby that is held up by something else than a lock, as RecoveryConflictSnapshot: the server does not tell by whom. NULL: as wait_event_type.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.datid IS
+'Database it is connected to, or that a prepared transaction is of. NULL: none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.datname IS
+'Name of that database. NULL: none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.usesysid IS
+'Role that logged in, or that prepared the transaction. NULL: process of the server.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.usename IS
+'Name of that role. NULL: there is none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.application_name IS
+'Name of the application that is connected. NULL: it gave none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.queryid IS
+'Id of the running statement, as in pg_stat_statements. NULL while none runs, if ids are not computed, and before PostgreSQL 14.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.query IS
+'Text of the running, or else the last, statement, cut at track_activity_query_size. NULL: there is none.';
+COMMENT ON COLUMN pg_waitscope_lock_chains.read_at IS
+'When the locks were read, the same in each row. Never NULL.';
+
+REVOKE ALL ON FUNCTION pg_waitscope_get_lock_chains() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_waitscope_get_lock_chains() TO pg_read_all_stats;
+GRANT SELECT ON pg_waitscope_lock_chains TO pg_read_all_stats;
+
 ------------------------------------------------------------------------
 -- lock_bench
 ------------------------------------------------------------------------

@@ -109,7 +109,8 @@ WscRequirePreload(void)
 						"\"shared_preload_libraries\""),
 				 errhint("Add pg_waitscope to the setting "
 						 "\"shared_preload_libraries\" and restart the server. "
-						 "The view pg_waitscope_activity and the function "
+						 "The views pg_waitscope_activity and "
+						 "pg_waitscope_lock_chains and the function "
 						 "pg_waitscope_sample() work without that.")));
 }
 

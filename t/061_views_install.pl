@@ -41,7 +41,7 @@ foreach my $sql (split /\n/, $objects)
 	my ($ret, $out, $err) =
 	  $node->psql('postgres', "\\set VERBOSITY verbose\n$sql;");
 
-	if ($sql =~ /activity|_sample|(backend_type|state_class|locktype|mode)_name/)
+	if ($sql =~ /activity|lock_chains|_sample|(backend_type|state_class|locktype|mode)_name/)
 	{
 		is($err, '', "$sql: works without preloading");
 		next;
@@ -68,7 +68,7 @@ foreach my $schema ('"Odd name; -- \'x"', '"a ""quoted"" $one$"')
 		CREATE EXTENSION pg_waitscope SCHEMA $schema");
 	foreach my $view (qw(summary events history profile lwlocks hot_blocks
 		fmlocks status
-		stores activity))
+		stores activity lock_chains))
 	{
 		is( $node->psql('postgres', "TABLE $schema.pg_waitscope_$view"),
 			0, "$view works in schema $schema");
@@ -95,7 +95,7 @@ $node->restart;
 is( $node->psql('postgres', "TABLE pg_waitscope_$_"),
 	0, "$_ answers without a sampler")
   foreach qw(summary events history profile lwlocks hot_blocks
-		fmlocks stores activity);
+		fmlocks stores activity lock_chains);
 like( $node->safe_psql('postgres', q{SELECT sampler_pid, sampler_start,
 		restarts, sampling, period, ticks, degraded[1]
 		FROM pg_waitscope_status}),

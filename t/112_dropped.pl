@@ -143,7 +143,7 @@ foreach my $who (sort keys %readers)
 
 	# These are for who may see everything.
 	push @views, qw(lwlock_instances hot_blocks lock_waits
-	  lock_blockers lock_wait_history) if $who !~ /^a role/;
+	  lock_blockers lock_wait_history lock_chains) if $who !~ /^a role/;
 	foreach my $view (@views)
 	{
 		$readers{$who}->query("SELECT count(*) FROM

@@ -260,6 +260,8 @@ WscStatusReadText(const WscStatusArray *array, int slot, int pid,
 		memcpy(&copy->client_addr,
 			   unvolatize(SockAddr *, &entry->st_clientaddr),
 			   sizeof(SockAddr));
+		copy->state_start = entry->st_state_start_timestamp;
+		copy->xact_start = entry->st_xact_start_timestamp;
 		strlcpy(copy->application_name, entry->st_appname, NAMEDATALEN);
 		strlcpy(copy->query, entry->st_activity_raw,
 				(Size) pgstat_track_activity_query_size);

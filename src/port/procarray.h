@@ -39,6 +39,8 @@ typedef struct WscStatusText
 	int			changecount;
 	char		application_name[NAMEDATALEN];
 	SockAddr	client_addr;
+	TimestampTz state_start;	/* 0: none */
+	TimestampTz xact_start;		/* 0: in no transaction */
 	char	   *query;			/* pgstat_track_activity_query_size bytes */
 } WscStatusText;
 

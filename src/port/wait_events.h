@@ -114,4 +114,24 @@ WscWaitIsBufferContent(uint32 event)
 #endif
 }
 
+/*
+ * Waits of replay on a standby for what sessions there are doing, other than
+ * those for a lock; of a process that does no replay the last is something
+ * else.  17 and 19 renamed that.
+ */
+static inline bool
+WscWaitIsRecoveryConflict(uint32 event)
+{
+#if PG_VERSION_NUM >= 190000
+	uint32		cleanup = WAIT_EVENT_BUFFER_CLEANUP;
+#elif PG_VERSION_NUM >= 170000
+	uint32		cleanup = WAIT_EVENT_BUFFER_PIN;
+#else
+	uint32		cleanup = PG_WAIT_BUFFER_PIN;
+#endif
+
+	return event == WAIT_EVENT_RECOVERY_CONFLICT_SNAPSHOT ||
+		event == WAIT_EVENT_RECOVERY_CONFLICT_TABLESPACE || event == cleanup;
+}
+
 #endif							/* WSC_WAIT_EVENTS_H */
