@@ -552,6 +552,47 @@ GRANT EXECUTE ON FUNCTION pg_waitscope_get_hot_blocks() TO pg_read_all_stats;
 GRANT SELECT ON pg_waitscope_hot_blocks TO pg_read_all_stats;
 
 ------------------------------------------------------------------------
+-- wait_lengths: how long waits are, estimated
+------------------------------------------------------------------------
+
+CREATE FUNCTION pg_waitscope_get_wait_lengths(
+	OUT event_id integer,
+	OUT runs bigint,
+	OUT est_time double precision,
+	OUT max_est_time double precision,
+	OUT histogram bigint[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 50;
+
+COMMENT ON FUNCTION pg_waitscope_get_wait_lengths() IS
+'Rows of the view pg_waitscope_wait_lengths, with ids instead of names.';
+
+CREATE VIEW pg_waitscope_wait_lengths AS
+SELECT pg_waitscope_event_type(w.event_id) AS wait_event_type,
+       pg_waitscope_event_name(w.event_id) AS wait_event,
+       w.runs,
+       w.est_time,
+       w.max_est_time,
+       w.histogram
+FROM pg_waitscope_get_wait_lengths() w;
+
+COMMENT ON VIEW pg_waitscope_wait_lengths IS
+'How long waits are, per wait event, estimated from samples in a row since the last reset: a run is a process that one sample after another has found in the same wait event, and as long as these samples stand for. It is an estimate with a floor: a wait seen in one sample counts as one sampling period, however short it was, most shorter waits are not seen at all, and waits for the same event that follow each other within a period count as one. Waits for heavyweight locks are measured in pg_waitscope_lock_waits. Each row is consistent, the set is not.';
+COMMENT ON COLUMN pg_waitscope_wait_lengths.wait_event_type IS
+'Type of the wait event. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_wait_lengths.wait_event IS
+'Name of the wait event. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_wait_lengths.runs IS
+'Runs that have ended. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_wait_lengths.est_time IS
+'Estimated length of all these together, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_wait_lengths.max_est_time IS
+'Estimated length of the longest of these, in milliseconds. Never NULL.';
+COMMENT ON COLUMN pg_waitscope_wait_lengths.histogram IS
+'These runs per class of length: below 1 ms, then each class twice as long as the one before: from 1 ms, 2 ms, 4 ms and so on; the last one has no upper limit. Never NULL.';
+
+------------------------------------------------------------------------
 -- lock_waits: for which relations, in which mode, how long
 ------------------------------------------------------------------------
 
@@ -1067,6 +1108,7 @@ REVOKE ALL ON FUNCTION pg_waitscope_reset(text) FROM PUBLIC;
 
 GRANT SELECT ON pg_waitscope_summary, pg_waitscope_events,
 	pg_waitscope_history, pg_waitscope_profile, pg_waitscope_lwlocks,
+	pg_waitscope_wait_lengths,
 	pg_waitscope_fmlocks, pg_waitscope_status, pg_waitscope_stores TO PUBLIC;
 
 ------------------------------------------------------------------------

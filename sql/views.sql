@@ -8,7 +8,7 @@ FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
 WHERE c.relname IN ('pg_waitscope_summary', 'pg_waitscope_events',
                     'pg_waitscope_history', 'pg_waitscope_profile',
                     'pg_waitscope_lwlocks', 'pg_waitscope_lwlock_instances',
-                    'pg_waitscope_hot_blocks', 'pg_waitscope_lock_waits',
+                    'pg_waitscope_hot_blocks', 'pg_waitscope_wait_lengths', 'pg_waitscope_lock_waits',
                     'pg_waitscope_lock_wait_history', 'pg_waitscope_lock_blockers',
                     'pg_waitscope_lock_chains',
                     'pg_waitscope_fmlocks', 'pg_waitscope_status',

@@ -41,6 +41,7 @@
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
+#include "store/runs.h"
 #include "store/store.h"
 #include "worker_life.h"
 
@@ -234,6 +235,7 @@ take_tick(Sampler *sampler, const WscGridTick *grid_tick, int64 now_ns)
 	WscEventsAdd(&tick, samples, n);
 	WscProfileAdd(&tick, samples, n);
 	WscLWLocksAdd(&tick, samples, n);
+	WscRunsAdd(&tick, samples, n);
 	if (wsc_lwlock_instances)
 		WscInstancesAdd(&tick, samples, sampler->lock_waits, n);
 	WscLockWaitsAdd(&tick, samples, n, ended, num_ended);

@@ -35,6 +35,7 @@
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
+#include "store/runs.h"
 
 /* Written once, by the process that makes the shared memory. */
 typedef struct WscControl
@@ -177,6 +178,8 @@ const WscRegion wsc_regions[] =
 	WscLWLocksSize, WscLWLocksAttach, WscLWLocksInfo, WscLWLocksReset},
 	{"lwlock_instances", "pg_waitscope lwlock instances",
 	WscInstancesSize, WscInstancesAttach, WscInstancesInfo, WscInstancesReset},
+	{"wait_lengths", "pg_waitscope wait lengths",
+	WscRunsSize, WscRunsAttach, WscRunsInfo, WscRunsReset},
 	{"current_lock_waits", "pg_waitscope current lock waits",
 	WscHeavyWaitsSize, WscHeavyWaitsAttach, NULL, NULL},
 	{"current_blockers", "pg_waitscope current blockers",

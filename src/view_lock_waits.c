@@ -47,7 +47,7 @@ pg_waitscope_get_lock_waits(PG_FUNCTION_ARGS)
 		WscPutInt64(&rows, totals.waits);
 		WscPutTime(&rows, totals.wait_ns);
 		WscPutTime(&rows, totals.max_wait_ns);
-		WscPutCounts(&rows, totals.histogram, WSC_LOCK_WAIT_CLASSES);
+		WscPutCounts(&rows, totals.histogram, WSC_LENGTH_CLASSES);
 		WscPutInt64(&rows, totals.given_up);
 		WscPutTime(&rows, totals.time_ns);
 		WscPutInt64(&rows, totals.waiting);
@@ -81,7 +81,7 @@ pg_waitscope_get_lock_blockers(PG_FUNCTION_ARGS)
 		WscPutInt64(&rows, totals.waits);
 		WscPutTime(&rows, totals.wait_ns);
 		WscPutTime(&rows, totals.max_wait_ns);
-		WscPutCounts(&rows, totals.histogram, WSC_LOCK_WAIT_CLASSES);
+		WscPutCounts(&rows, totals.histogram, WSC_LENGTH_CLASSES);
 		WscPutMoment(&rows, totals.last_seen);
 		WscRowsEnd(&rows);
 	}

@@ -30,11 +30,13 @@
 #include "store/lwlocks.h"
 #include "store/profile.h"
 #include "store/ring.h"
+#include "store/runs.h"
 #include "view.h"
 
 WSC_SQL_FUNCTION(pg_waitscope_get_events);
 WSC_SQL_FUNCTION(pg_waitscope_get_history);
 WSC_SQL_FUNCTION(pg_waitscope_get_profile);
+WSC_SQL_FUNCTION(pg_waitscope_get_wait_lengths);
 WSC_SQL_FUNCTION(pg_waitscope_get_lwlocks);
 WSC_SQL_FUNCTION(pg_waitscope_get_lwlock_instances);
 WSC_SQL_FUNCTION(pg_waitscope_get_fmlocks);
@@ -227,6 +229,31 @@ pg_waitscope_get_profile(PG_FUNCTION_ARGS)
 		for (int i = 0; i < 7; i++)
 			WscPutNull(&rows);	/* backend_type to lwlock_mode */
 		put_profile_sums(&rows, &remainder);
+	}
+	return (Datum) 0;
+}
+
+Datum
+pg_waitscope_get_wait_lengths(PG_FUNCTION_ARGS)
+{
+	WscRows		rows;
+	int			count;
+
+	WscRequirePreload();
+	WscRowsBegin(&rows, fcinfo);
+	count = WscEventDictCount();
+	for (int id = 0; id < count; id++)
+	{
+		WscRunTotals totals;
+
+		if (!WscRunsRead((WscEventId) id, &totals))
+			continue;
+		WscPutInt32(&rows, id);
+		WscPutInt64(&rows, totals.runs);
+		WscPutTime(&rows, totals.time_ns);
+		WscPutTime(&rows, totals.max_ns);
+		WscPutCounts(&rows, totals.histogram, WSC_LENGTH_CLASSES);
+		WscRowsEnd(&rows);
 	}
 	return (Datum) 0;
 }

@@ -139,7 +139,7 @@ my %readers = (
 foreach my $who (sort keys %readers)
 {
 	my @views = qw(summary events history profile lwlocks fmlocks status
-	  stores activity);
+	  stores activity wait_lengths);
 
 	# These are for who may see everything.
 	push @views, qw(lwlock_instances hot_blocks lock_waits

@@ -69,8 +69,14 @@ WscHeavyFollowerCreate(void)
 	return follower;
 }
 
-void
-WscHeavyKeyOf(const WscSample *sample, WscHeavyKey *key)
+const WscHeavyKey *
+WscHeavyKeyOf(const WscSample *sample)
+{
+	return &places[sample->slot].wait.key;
+}
+
+static void
+read_key(const WscSample *sample, WscHeavyKey *key)
 {
 	memset(key, 0, sizeof(*key));
 	key->datid = sample->lock_datid;
@@ -158,7 +164,7 @@ take_samples(WscHeavyFollower *follower, const WscTick *tick,
 
 		if (sample->locktype == WSC_LOCKTYPE_NONE)
 			continue;
-		WscHeavyKeyOf(sample, &key);
+		read_key(sample, &key);
 		if (is_same_wait(wait, sample, &key, start))
 		{
 			wait->seen_ns = tick->mono_ns;

@@ -99,7 +99,10 @@ extern bool WscHeavyWaitsSince(int slot, int64 began_ns);
 /* Sampler only: is there one anywhere? */
 extern bool WscHeavyAnySince(const WscHeavyFollower *follower, int64 began_ns);
 
-/* What a sample waits for; it must wait for a heavyweight lock. */
-extern void WscHeavyKeyOf(const WscSample *sample, WscHeavyKey *key);
+/*
+ * Sampler only, after that: what the process of a sample waits for, which must
+ * be a heavyweight lock.  Known also where the sample does not tell any more.
+ */
+extern const WscHeavyKey *WscHeavyKeyOf(const WscSample *sample);
 
 #endif							/* WSC_HEAVY_WAITS_H */

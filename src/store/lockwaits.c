@@ -16,7 +16,6 @@
  */
 #include "postgres.h"
 
-#include "port/pg_bitutils.h"
 #include "utils/timestamp.h"
 
 #include "store/lockwaits.h"
@@ -111,7 +110,7 @@ add_to_other(WscLockWaits *table, const WscLockWaitTotals *from)
 	to->given_up += from->given_up;
 	to->wait_ns += from->wait_ns;
 	to->max_wait_ns = Max(to->max_wait_ns, from->max_wait_ns);
-	for (int i = 0; i < WSC_LOCK_WAIT_CLASSES; i++)
+	for (int i = 0; i < WSC_LENGTH_CLASSES; i++)
 		to->histogram[i] += from->histogram[i];
 	WscEndChange(&row->changes);
 }
@@ -172,13 +171,9 @@ static void
 add_waiter(WscLockWaits *table, const WscTick *tick, uint64 number,
 		   const WscSample *sample)
 {
-	WscHeavyKey key;
-	LockWaitRow *row;
-	WscLockWaitTotals *totals;
+	LockWaitRow *row = find_row(table, WscHeavyKeyOf(sample));
+	WscLockWaitTotals *totals = &row->totals;
 
-	WscHeavyKeyOf(sample, &key);
-	row = find_row(table, &key);
-	totals = &row->totals;
 	WscBeginChange(&row->changes);
 	if (row->tick != number)
 	{
@@ -191,17 +186,6 @@ add_waiter(WscLockWaits *table, const WscTick *tick, uint64 number,
 	totals->time_ns += tick->weight_ns;
 	totals->last_seen = tick->sampled_at;
 	WscEndChange(&row->changes);
-}
-
-static int
-find_class(int64 length_ns)
-{
-	uint64		length_ms = (uint64) (length_ns / 1000000);
-
-	if (length_ms == 0)
-		return 0;
-	return Min(pg_leftmost_one_pos64(length_ms) + 1,
-			   WSC_LOCK_WAIT_CLASSES - 1);
 }
 
 static void
@@ -217,7 +201,7 @@ add_ended(WscLockWaits *table, const WscTick *tick, const WscHeavyKey *key,
 		totals->given_up++;
 	totals->wait_ns += wait->length_ns;
 	totals->max_wait_ns = Max(totals->max_wait_ns, wait->length_ns);
-	totals->histogram[find_class(wait->length_ns)]++;
+	totals->histogram[WscLengthClass(wait->length_ns)]++;
 	totals->last_seen = tick->sampled_at;
 	WscEndChange(&row->changes);
 }

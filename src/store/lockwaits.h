@@ -14,13 +14,6 @@
 
 #define WSC_LOCK_WAIT_ROWS 512
 
-/*
- * Lengths of waits: class 0 is below 1 ms, each other one twice as long as
- * the one before, the last one without an upper limit: from 2^21 ms, 35
- * minutes.
- */
-#define WSC_LOCK_WAIT_CLASSES 23
-
 typedef struct WscLockWaitTotals
 {
 	WscHeavyKey key;
@@ -35,7 +28,7 @@ typedef struct WscLockWaitTotals
 	int64		given_up;
 	int64		wait_ns;
 	int64		max_wait_ns;
-	int64		histogram[WSC_LOCK_WAIT_CLASSES];
+	int64		histogram[WSC_LENGTH_CLASSES];
 } WscLockWaitTotals;
 
 /* Two tables of one form, apart from each other. */

@@ -29,6 +29,7 @@
 
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
+#include "port/pg_bitutils.h"
 #include "sample/sample.h"
 
 typedef struct WscStoreInfo
@@ -120,6 +121,22 @@ WscIsCounted(const WscSample *sample)
 {
 	return sample->state_class == WSC_FOREGROUND ||
 		sample->state_class == WSC_BACKGROUND;
+}
+
+/*
+ * Lengths of waits: class 0 is below 1 ms, each other one twice as long as the
+ * one before, the last one without an upper limit: from 2^21 ms, 35 minutes.
+ */
+#define WSC_LENGTH_CLASSES 23
+
+static inline int
+WscLengthClass(int64 length_ns)
+{
+	uint64		length_ms = (uint64) (length_ns / 1000000);
+
+	if (length_ms == 0)
+		return 0;
+	return Min(pg_leftmost_one_pos64(length_ms) + 1, WSC_LENGTH_CLASSES - 1);
 }
 
 #define WSC_READ_TRIES 100
