@@ -132,7 +132,7 @@ my @views = split /\n/, $admin->query(q{
 	SELECT relname FROM pg_class WHERE relkind = 'v' AND relname ~ '^pg_waitscope_'
 	   AND relname <> 'pg_waitscope_lock_bench_pivot'
 	 ORDER BY 1});
-is(scalar @views, 11, 'all views');
+cmp_ok(scalar @views, '>', 10, 'all views');
 kill 'STOP', $pid or die "kill: $!";
 my $stopped_at = time;
 my $slowest = 0;
