@@ -136,7 +136,7 @@ run_pgbench()
 start_pgbench()
 {
 	"$bindir/pgbench" -n -h "${dir[$1]}" -U postgres "${@:2}" postgres \
-		>/dev/null 2>&1 &
+		>>"$scratch/pgbench.log" 2>&1 &
 	children+=($!)
 }
 

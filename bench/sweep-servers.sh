@@ -12,7 +12,7 @@ clean_up()
 {
 	local label
 
-	trap '' INT TERM
+	trap '' INT TERM PIPE
 	set +e
 	end_part
 	for label in "${!database[@]}"; do

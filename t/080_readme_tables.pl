@@ -1,5 +1,6 @@
-# The tables of README.md: settings, columns of the views, words of degraded,
-# links within the page.  Its blocks are run by tools/readme-check.
+# The tables of README.md: settings, columns of the views, words of degraded;
+# chapters of troubleshooting, links within the page.  Its blocks are run by
+# tools/readme-check.
 
 use strict;
 use warnings;
@@ -71,6 +72,14 @@ my ($words) = $node->safe_psql(
 	   AND attname = 'degraded'}) =~ /The words are ([^.]+)\./;
 is( join(', ', map { names($_->[0]) } table('| word | what to do |')),
 	$words, 'words of degraded');
+
+# Troubleshooting: each chapter has a query, and a scenario that runs it.
+my ($part) = $readme =~ /^## Troubleshooting\n(.*?)^## /ms;
+my (undef, @chapters) = split /^### /m, $part;
+my @scenarios = map { slurp_file($_) =~ /^chapter='(.+)'$/m }
+  glob 'bench/scenarios/*.sh';
+is( join("\n", sort map { /^([^\n]+)\n.*?^```sql/ms } @chapters),
+	join("\n", sort @scenarios), 'chapters of troubleshooting');
 
 # Links to headings.
 my %headings = map { lc(s/[^\w\s-]//gr) =~ tr/ /-/r => 1 }
