@@ -121,8 +121,11 @@ start_workers(Leader *leader, int wanted, bool all)
 				 errmsg("too few worker slots for the lock benchmark"),
 				 errdetail("%d were wanted, %d could be had.",
 						   wanted, leader->nworkers),
+				 leader->nworkers > 0 ?
 				 errhint("Ask for fewer clients, or raise "
-						 "\"max_worker_processes\" and restart the server.")));
+						 "\"max_worker_processes\" and restart the server.") :
+				 errhint("Raise \"max_worker_processes\" and restart the "
+						 "server, or wait until other workers have ended.")));
 	leader->shared->nworkers = leader->nworkers;
 }
 

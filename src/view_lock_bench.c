@@ -41,23 +41,27 @@ static Datum *
 get_elements(FunctionCallInfo fcinfo, int argno, const char *name,
 			 Oid type, int *n)
 {
+	const char *example = type == TEXTOID ? "{lwlock,fmlock}" : "{1,2}";
 	ArrayType  *array;
 	Datum	   *elements;
 
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be NULL", name)));
+				 errmsg("%s must not be NULL", name),
+				 errhint("Give an array like '%s'.", example)));
 	array = PG_GETARG_ARRAYTYPE_P(argno);
 	if (ARR_NDIM(array) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%s must have one dimension, not %d",
-						name, ARR_NDIM(array))));
+						name, ARR_NDIM(array)),
+				 errhint("Give an array like '%s'.", example)));
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not contain NULL", name)));
+				 errmsg("%s must not contain NULL", name),
+				 errhint("Give an array like '%s'.", example)));
 	if (type == TEXTOID)
 		deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &elements,
 						  NULL, n);
@@ -67,7 +71,8 @@ get_elements(FunctionCallInfo fcinfo, int argno, const char *name,
 	if (*n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must not be empty", name)));
+				 errmsg("%s must not be empty", name),
+				 errhint("Give an array like '%s'.", example)));
 	return elements;
 }
 
@@ -102,7 +107,8 @@ get_int(FunctionCallInfo fcinfo, int argno, const char *name, int min, int max)
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be NULL", name)));
+				 errmsg("%s must not be NULL", name),
+				 errhint("Give %s from %d to %d.", name, min, max)));
 	return check_range(name, PG_GETARG_INT32(argno), min, max, "");
 }
 
@@ -138,12 +144,25 @@ get_variants(FunctionCallInfo fcinfo, WscBenchPlan *plan)
 		plan->variants[i] = find_variant(TextDatumGetCString(names[i]));
 }
 
+/* Then no number of clients is right, and no fewer would do. */
+static void
+refuse_without_workers(void)
+{
+	if (max_worker_processes == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("the lock benchmark needs background workers"),
+				 errhint("Raise \"max_worker_processes\", which is 0, and "
+						 "restart the server.")));
+}
+
 static void
 get_plan(FunctionCallInfo fcinfo, WscBenchPlan *plan)
 {
-	int64		slices;
+	double		slices;
 
 	memset(plan, 0, sizeof(*plan));
+	refuse_without_workers();
 	get_variants(fcinfo, plan);
 	if (!PG_ARGISNULL(1))
 		plan->clients = get_ints(fcinfo, 1, "clients", 1,
@@ -158,17 +177,17 @@ get_plan(FunctionCallInfo fcinfo, WscBenchPlan *plan)
 	plan->hold = get_int(fcinfo, 5, "hold", 0, MAX_TURNS);
 	plan->think = get_int(fcinfo, 6, "think", 0, MAX_TURNS);
 
-	/* Each number is below 2^30 / 4, an array's limit; two are small. */
-	slices = (int64) plan->nvariants * Max(plan->nclients, 3);
-	if (slices <= MAX_SLICES)
-		slices *= (int64) plan->nwrite_pcts * plan->rounds;
+	slices = (double) plan->nvariants * Max(plan->nclients, 3) *
+		plan->nwrite_pcts * plan->rounds;
 	if (slices > MAX_SLICES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many slices for the lock benchmark"),
+				 errmsg("%.0f slices are too many for the lock benchmark",
+						slices),
 				 errdetail("A slice is run for each variant, number of "
 						   "clients, share of writes and round; %d is the "
-						   "limit.", MAX_SLICES)));
+						   "limit.", MAX_SLICES),
+				 errhint("Give fewer of them.")));
 }
 
 static int

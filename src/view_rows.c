@@ -124,7 +124,7 @@ WscGetIntervalMs(FunctionCallInfo fcinfo, int argno, const char *name,
 
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be NULL", name),
 				 errhint("Give an interval from %.15g ms to %.15g ms.",
 						 min_ms, max_ms)));

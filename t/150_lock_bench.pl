@@ -143,26 +143,26 @@ is(remains(), $clean, 'nothing is left');
 my $known = join ', ', @variants;
 foreach (
 	[ "'{lwlock,mutex}'", qr/there is no lock variant "mutex"\n.*The variants are $known\.$/ ],
-	[ "'{}'",                   qr/variants must not be empty$/ ],
-	[ 'NULL',                   qr/variants must not be NULL$/ ],
-	[ "'{lwlock,NULL}'",        qr/variants must not contain NULL$/ ],
-	[ "clients => '{{1,2}}'",   qr/clients must have one dimension, not 2$/ ],
-	[ "clients => '{}'",        qr/clients must not be empty$/ ],
-	[ "clients => '{1,NULL}'",  qr/clients must not contain NULL$/ ],
+	[ "'{}'",                   qr/variants must not be empty\n.*'\{lwlock,fmlock\}'\.$/ ],
+	[ 'NULL',                   qr/variants must not be NULL\n.*'\{lwlock,fmlock\}'\.$/ ],
+	[ "'{lwlock,NULL}'",        qr/variants must not contain NULL\n.*'\{lwlock,fmlock\}'\.$/ ],
+	[ "clients => '{{1,2}}'",   qr/clients must have one dimension, not 2\n.*'\{1,2\}'\.$/ ],
+	[ "clients => '{}'",        qr/clients must not be empty\n.*'\{1,2\}'\.$/ ],
+	[ "clients => '{1,NULL}'",  qr/clients must not contain NULL\n.*'\{1,2\}'\.$/ ],
 	[ "clients => '{0}'",
 		qr/clients of 0 is outside.*\n.*from 1 to $workers, the setting of "max_worker_processes"\.$/ ],
 	[ "clients => '{1000000}'", qr/clients of 1000000 is outside.*\n.*from 1 to $workers,/ ],
 	[ "write_pct => '{-1}'",    qr/write_pct of -1 is outside.*\n.*from 0 to 100\.$/ ],
 	[ "write_pct => '{101}'",   qr/write_pct of 101 is outside.*\n.*from 0 to 100\.$/ ],
-	[ 'write_pct => NULL',      qr/write_pct must not be NULL$/ ],
+	[ 'write_pct => NULL',      qr/write_pct must not be NULL\n.*'\{1,2\}'\.$/ ],
 	[ "duration => '9 ms'",     qr/duration of 9 ms is outside.*\n.*10 ms to 60000 ms\.$/ ],
 	[ "duration => '61 s'",     qr/duration of 61000 ms is outside.*\n.*10 ms to 60000 ms\.$/ ],
 	[ 'duration => NULL',       qr/duration must not be NULL\n.*10 ms to 60000 ms\.$/ ],
 	[ 'rounds => 0',            qr/rounds of 0 is outside.*\n.*from 1 to 1000\.$/ ],
-	[ 'rounds => NULL',         qr/rounds must not be NULL$/ ],
+	[ 'rounds => NULL',         qr/rounds must not be NULL\n.*from 1 to 1000\.$/ ],
 	[ 'hold => -1',             qr/hold of -1 is outside.*\n.*from 0 to 100000\.$/ ],
 	[ 'think => 100001',        qr/think of 100001 is outside.*\n.*from 0 to 100000\.$/ ],
-	[ 'rounds => 1000',         qr/too many slices.*\n.*10000 is the limit\.$/ ])
+	[ 'rounds => 1000',         qr/48000 slices are too many.*\n.*10000 is the limit\.\n.*fewer/ ])
 {
 	my ($args, $message) = @$_;
 	my ($ret, $out, $err) =
@@ -294,6 +294,26 @@ is(scalar(grep { kill 0, $_ } @left), 0, 'workers end without a server');
 $node->start;
 is( bench('sum(lost + torn)', "'{fmlock}', '{4}', '{50}', '10 ms', 1"),
 	0, '... which can be started again');
+
+# No worker can be had: fewer clients would not help, and no number is right.
+$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
+$node->restart;
+foreach my $args ("'{rmw}'", "clients => '{1}'")
+{
+	my (undef, undef, $errors) =
+	  $node->psql('postgres', "SELECT pg_waitscope_lock_bench($args)");
+	like($errors,
+		qr/needs background workers\n.*Raise "max_worker_processes", which is 0,/,
+		"no workers at all: $args");
+}
+$node->append_conf('postgresql.conf', 'max_worker_processes = 2');
+$node->restart;
+($ret, $out, $err) =
+  $node->psql('postgres', "SELECT pg_waitscope_lock_bench('{rmw}', '{1}')");
+like($err, qr/1 were wanted, 0 could be had\.\n.*Raise "max_worker_processes" and/,
+	'no worker is free');
+$node->append_conf('postgresql.conf', "max_worker_processes = $workers");
+$node->restart;
 
 # The server goes down at once.
 $session = start_bench('fmlock');
