@@ -36,7 +36,7 @@ note "CHAINS_SEED=$seed";
 my @modes = ('ACCESS SHARE', 'ROW SHARE', 'ROW EXCLUSIVE',
 	'SHARE UPDATE EXCLUSIVE', 'SHARE', 'SHARE ROW EXCLUSIVE', 'EXCLUSIVE',
 	'ACCESS EXCLUSIVE');
-my @names = map { "s$_" } 1 .. 12;
+my @names = map { "s$_" } 1 .. 10;
 
 sub any { return $_[ int(rand(@_)) ]; }
 
@@ -67,7 +67,7 @@ sub goes_on
 }
 
 my ($deepest, $circles) = (0, 0);
-foreach my $round (1 .. 6)
+foreach my $round (1 .. 4)
 {
 	my @free = @names;
 
