@@ -157,7 +157,8 @@ make_call(pg_atomic_uint32 *call)
 	if (pg_atomic_read_u32(call) != CALL_WANTED)
 		return;
 	pg_write_barrier();			/* what the call is about before the call;
-								 * pairs with answer_call() */
+								 * pairs with answer_call() and
+								 * tend_blockers() */
 	pg_atomic_write_u32(call, CALL_MADE);
 	slot = pg_atomic_read_u32(&shared->slot);
 	SetLatch(&WscSlot((int) slot)->procLatch);
@@ -333,6 +334,7 @@ tend_blockers(Keeper *keeper, int64 now_ns)
 
 	if (call == CALL_MADE)
 	{
+		pg_read_barrier();		/* as in answer_call() */
 		publish_cpu_time(keeper);
 		before_ns = keeper->cpu_ns;
 		pg_atomic_write_u32(&shared->blocked_call, CALL_IDLE);

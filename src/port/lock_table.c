@@ -7,6 +7,8 @@
  *	2. Follow the list of the lock's holders; a holder counts if its entry
  *	   still is one of this lock after its modes were read.
  *	3. If none is in the way, follow the queue until the process itself.
+ *	   A list that was left before its end tells nothing: what was not seen
+ *	   of it may be in the way.
  *	4. Look whether the process still waits as in 1.  It has waited all the
  *	   time then, and so the lock's entry has been this lock's.
  *
@@ -144,8 +146,8 @@ find_strongest_mode(LOCKMASK modes)
 	return mode;
 }
 
-/* Step 2. */
-static bool
+/* Step 2.  WSC_BLOCKER_NONE: none of the holders is in the way. */
+static WscBlockerFound
 find_holder(const LockWait *wait, WscBlocker *blocker)
 {
 	LOCK	   *lock = wait->lock;
@@ -158,8 +160,10 @@ find_holder(const LockWait *wait, WscBlocker *blocker)
 		PGPROC	   *leader;
 		LOCKMASK	in_the_way;
 
-		if (link == NULL || link == HOLDERS_END(lock))
-			return false;
+		if (link == HOLDERS_END(lock))
+			return WSC_BLOCKER_NONE;
+		if (link == NULL)
+			return WSC_BLOCKER_UNKNOWN;
 		holder = (PROCLOCK *) (link - offsetof(PROCLOCK, lockLink));
 		vholder = holder;
 		pg_read_barrier();		/* the link before what it points to */
@@ -168,17 +172,17 @@ find_holder(const LockWait *wait, WscBlocker *blocker)
 		link = read_link(&holder->lockLink.next);
 		pg_read_barrier();		/* what belongs to it before its lock */
 		if (vholder->tag.myLock != lock)
-			return false;
+			return WSC_BLOCKER_UNKNOWN;
 		if (in_the_way != 0 && leader != wait->leader &&
 			name_blocker(leader, find_strongest_mode(in_the_way), false,
 						 blocker))
-			return true;
+			return WSC_BLOCKER_FOUND;
 	}
-	return false;
+	return WSC_BLOCKER_UNKNOWN;
 }
 
 /* Step 3. */
-static bool
+static WscBlockerFound
 find_queued(const LockWait *wait, PGPROC *proc, WscBlocker *blocker)
 {
 	LOCK	   *lock = wait->lock;
@@ -190,38 +194,40 @@ find_queued(const LockWait *wait, PGPROC *proc, WscBlocker *blocker)
 		LOCKMODE	mode;
 
 		if (link == NULL || link == QUEUE_END(lock))
-			return false;
+			return WSC_BLOCKER_UNKNOWN;
 		ahead = (PGPROC *) (link - offsetof(PGPROC, QUEUE_LINK));
 		if (ahead == proc || find_place(ahead) < 0)
-			return false;
+			return WSC_BLOCKER_UNKNOWN;
 		pg_read_barrier();		/* the link before what it points to */
 		mode = *(volatile LOCKMODE *) &ahead->waitLockMode;
 		link = read_link(&ahead->QUEUE_LINK.next);
 		pg_read_barrier();		/* what belongs to the wait before its lock */
 		if (*(LOCK *volatile *) &ahead->waitLock != lock)
-			return false;
+			return WSC_BLOCKER_UNKNOWN;
 		if ((wait->conflicts & LOCKBIT_ON(mode)) != 0 &&
 			get_leader(ahead) != wait->leader &&
 			name_blocker(get_leader(ahead), mode, true, blocker))
-			return true;
+			return WSC_BLOCKER_FOUND;
 	}
-	return false;
+	return WSC_BLOCKER_UNKNOWN;
 }
 
-bool
+WscBlockerFound
 WscFindBlocker(int slot, WscBlocker *blocker)
 {
 	PGPROC	   *proc = WscSlot(slot);
 	LockWait	wait;
 	WscBlocker	found;
+	WscBlockerFound result;
 
 	if (!read_wait(proc, &wait))
-		return false;
-	if (!find_holder(&wait, &found) && !find_queued(&wait, proc, &found))
-		return false;
-	if (!still_waits(proc, &wait))
-		return false;
+		return WSC_BLOCKER_NONE;
+	result = find_holder(&wait, &found);
+	if (result == WSC_BLOCKER_NONE)
+		result = find_queued(&wait, proc, &found);
+	if (result != WSC_BLOCKER_FOUND || !still_waits(proc, &wait))
+		return WSC_BLOCKER_UNKNOWN;
 	found.start = wait.start;
 	*blocker = found;
-	return true;
+	return WSC_BLOCKER_FOUND;
 }

@@ -25,11 +25,19 @@ typedef struct WscBlocker
 	TimestampTz start;			/* of the wait, as WscSlotWaitStart() has it */
 } WscBlocker;
 
+typedef enum WscBlockerFound
+{
+	WSC_BLOCKER_NONE,			/* the process waits for no lock */
+	WSC_BLOCKER_FOUND,
+	WSC_BLOCKER_UNKNOWN			/* it waits, or has just waited: who is in the
+								 * way was not to be seen */
+} WscBlockerFound;
+
 /*
  * One that keeps the process in that slot from the lock it waits for: one that
- * holds it, if any, else one that is ahead in the queue.  False: none was
- * found, or the wait has ended meanwhile.
+ * holds it, if any, else one that is ahead in the queue.  Sets blocker if one
+ * was found.
  */
-extern bool WscFindBlocker(int slot, WscBlocker *blocker);
+extern WscBlockerFound WscFindBlocker(int slot, WscBlocker *blocker);
 
 #endif							/* WSC_LOCK_TABLE_H */

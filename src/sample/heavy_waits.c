@@ -3,10 +3,12 @@
  * heavy_waits.c
  *	  Waits for heavyweight locks, followed from tick to tick.
  *
- * A wait is the same as in the tick before if process, lock and mode are, and
- * the start that the server tells (since 14).  So its length is known to a
- * period where the server tells the start, else to two: what is not known
- * lies in the middle of the time between two ticks.
+ * A wait is the same as in the tick before if process, mode and what a
+ * WscHeavyKey has of the lock are, and the start that the server tells (since
+ * 14).  Before, two waits in a row for two transactions, say, look like one.
+ * The length is known to a period where the server tells the start, else to
+ * two: what is not known lies in the middle of the time between two ticks, or
+ * of what the tick stands for if ticks were missed.
  *
  * Three things must not be taken for the end of a wait: the process has been
  * woken, but has not yet run, so that the lock it waits for is no longer to be
@@ -190,9 +192,12 @@ static bool
 has_ended(const WscHeavyWait *wait, WscHeavyOutcome *outcome)
 {
 	PGPROC	   *proc = WscSlot(wait->slot);
-	WscLockStatus status = WscSlotLockStatus(proc);
 	bool		same_start = WscSlotWaitStart(proc) == wait->told_start;
+	WscLockStatus status;
 
+	/* A grant sets the status first: it must not come between the two. */
+	pg_read_barrier();
+	status = WscSlotLockStatus(proc);
 	pg_read_barrier();			/* what belongs to the pid before the pid */
 	*outcome = WSC_OUTCOME_UNKNOWN;
 	if (WscSlotPid(proc) != wait->pid)

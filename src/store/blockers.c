@@ -83,17 +83,25 @@ read_state(const WscBlockerLooker *looker, const WscBlocker *process,
 	}
 }
 
-/* Whom nobody keeps waiting.  There is none in a deadlock. */
+/*
+ * Who waits for nobody.  There is none in a deadlock; and it is not known if
+ * somebody on the way waits and it was not to be seen for whom.
+ */
 static void
 find_root(const WscBlockerLooker *looker, WscBlocker root,
 		  WscHeavyBlocker *blocker)
 {
+	WscBlockerFound found = WSC_BLOCKER_FOUND;
 	uint8		backend_type;
-	int			depth = 0;
 
-	while (root.pid != 0 && WscFindBlocker(root.slot, &root))
-		if (++depth > MAX_DEPTH)
-			return;
+	for (int depth = 0; depth < MAX_DEPTH && root.pid != 0; depth++)
+	{
+		found = WscFindBlocker(root.slot, &root);
+		if (found != WSC_BLOCKER_FOUND)
+			break;
+	}
+	if (root.pid != 0 && found != WSC_BLOCKER_NONE)
+		return;
 	blocker->root_known = true;
 	blocker->root_pid = root.pid;
 	read_state(looker, &root, &blocker->root_state, &backend_type);
@@ -109,7 +117,7 @@ look_at_slot(const WscBlockerLooker *looker, int slot, int64 now_ns)
 	WscBlocker	found;
 
 	memset(&blocker, 0, sizeof(blocker));
-	if (pid == 0 || !WscFindBlocker(slot, &found))
+	if (pid == 0 || WscFindBlocker(slot, &found) != WSC_BLOCKER_FOUND)
 		return;
 	blocker.known = true;
 	blocker.queued = found.queued;
