@@ -79,6 +79,19 @@ sub end_all
 	return;
 }
 
+# Ends waits that would find another blocker, as the keeper looks again, when
+# the one ahead of them gets the lock.
+sub cancel
+{
+	foreach my $session (@_)
+	{
+		query('SELECT pg_cancel_backend(' . $session->pid . ')');
+		$session->finish;
+		$session->errors;
+	}
+	return;
+}
+
 # What the history tells of the last wait of a session.
 sub told
 {
@@ -103,8 +116,9 @@ send_to($ddl, 'ALTER TABLE t ADD m int', 1);
 send_to($select, 'SELECT n FROM t', 2);
 send_to($update, 'UPDATE t SET n = 1', 3);
 await_look();
+cancel($select, $update);
 $holder->ask('COMMIT');
-end_all($ddl, $select, $update);
+end_all($ddl);
 is(told($ddl, $blocker),
 	pids($holder, $holder) . '|AccessShareLock|f|client backend|idle in transaction|idle in transaction',
 	'DDL is kept waiting by an idle transaction');
@@ -127,8 +141,9 @@ $holder->ask('UPDATE t SET n = 2 WHERE id = 1');
 send_to($ddl, 'UPDATE t SET n = 3 WHERE id = 1', 1);
 send_to($select, 'UPDATE t SET n = 4 WHERE id = 1', 2);
 await_look();
+cancel($select);
 $holder->ask('COMMIT');
-end_all($ddl, $select);
+end_all($ddl);
 is( query('SELECT blocker_pid, root_pid, blocker_mode, blocker_queued
 		FROM pg_waitscope_lock_wait_history WHERE locktype = \'tuple\'
 		AND pid = ' . $select->pid),
@@ -153,17 +168,19 @@ send_to($holder, 'SELECT pg_advisory_xact_lock(2)', 1);
 send_to($ddl, 'SELECT pg_advisory_xact_lock(1)', 2);
 send_to($select, 'SELECT pg_advisory_xact_lock(1)', 3);
 await_look();
-query('SELECT pg_cancel_backend(' . $ddl->pid . ')');
+cancel($select, $ddl);
 $ddl->query('ROLLBACK');
 $holder->query('ROLLBACK');
-end_all($holder, $ddl, $select);
+end_all($holder);
 is(told($holder, 'blocker_pid, root_pid, outcome'), $ddl->pid . '||granted',
 	'a deadlock has no root');
 is(told($select, 'blocker_pid, root_pid'), $holder->pid . '|',
 	'... nor has who waits for one of its processes');
 
 # Crowds at random: it must be one that pg_blocking_pids() names, one that
-# holds the lock if there is such a one.
+# holds the lock if there is such a one.  The keeper is stopped while they end,
+# lest it sees who gets the lock on the way.
+my $keeper = query('SELECT keeper_pid FROM pg_waitscope_status');
 my @modes = map { "$_ MODE" } 'ACCESS SHARE', 'ROW SHARE', 'ROW EXCLUSIVE',
   'SHARE UPDATE EXCLUSIVE', 'SHARE', 'SHARE ROW EXCLUSIVE', 'EXCLUSIVE',
   'ACCESS EXCLUSIVE';
@@ -189,6 +206,7 @@ foreach my $round (1 .. 5)
 		WHERE wait_event_type = 'Lock'});
 	await_waiting($waiting);
 	await_look();
+	kill 'STOP', $keeper;
 	query('TRUNCATE blocked, holders');
 	query(q{INSERT INTO blocked SELECT pid, pg_blocking_pids(pid)
 		FROM pg_locks WHERE NOT granted});
@@ -197,6 +215,7 @@ foreach my $round (1 .. 5)
 	query('SELECT pg_cancel_backend(pid) FROM blocked');
 	$_->query('ROLLBACK') foreach @sessions;
 	end_all(@sessions);
+	kill 'CONT', $keeper;
 	is( query(q{SELECT count(*), count(*) FILTER (WHERE h.blocker_pid = ANY (b.by)),
 			count(*) FILTER (WHERE h.blocker_queued = NOT EXISTS (
 				SELECT FROM holders g WHERE g.pid = h.blocker_pid
@@ -229,7 +248,6 @@ $reader->poll(q{SELECT setting = 'on' FROM pg_settings
 	WHERE name = 'pg_waitscope.track_blockers'});
 
 # A stopped keeper holds nothing: whatever it was at, others go on.
-my $keeper = query('SELECT keeper_pid FROM pg_waitscope_status');
 foreach my $round (1 .. 5)
 {
 	$holder->ask('BEGIN');
