@@ -21,6 +21,7 @@ shared_preload_libraries = 'pg_waitscope'
 autovacuum = off
 deadlock_timeout = 100s
 max_prepared_transactions = 2
+jit = off
 });
 $node->start;
 $node->safe_psql('postgres', q{
