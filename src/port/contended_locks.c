@@ -81,7 +81,8 @@ note_if_waiting(Reading *reading, PGPROC *proc)
 {
 	int			slot = get_slot(proc);
 
-	if (*(LOCK *volatile *) &proc->waitLock == NULL || reading->is_noted[slot])
+	if (((volatile PGPROC *) proc)->waitLock == NULL ||
+		reading->is_noted[slot])
 		return;
 	reading->is_noted[slot] = true;
 	reading->noted[reading->num_noted++] = slot;
@@ -97,6 +98,7 @@ note_group(Reading *reading, PGPROC *leader)
 		note_if_waiting(reading, leader);
 		return;
 	}
+	/* cppcheck-suppress unknownMacro */
 	dlist_foreach(iter, &leader->lockGroupMembers)
 		note_if_waiting(reading,
 						dlist_container(PGPROC, lockGroupLink, iter.cur));

@@ -62,7 +62,7 @@ read_link(const void *link)
 static PGPROC *
 get_leader(PGPROC *proc)
 {
-	PGPROC	   *leader = *(PGPROC *volatile *) &proc->lockGroupLeader;
+	PGPROC	   *leader = ((volatile PGPROC *) proc)->lockGroupLeader;
 
 	return leader != NULL ? leader : proc;
 }
@@ -112,10 +112,10 @@ find_place(const PGPROC *proc)
 {
 	uintptr_t	first = (uintptr_t) ProcGlobal->allProcs;
 	uintptr_t	distance = (uintptr_t) proc - first;
+	Size		num_places = (Size) WscNumSlots() + (Size) max_prepared_xacts;
 
 	if ((uintptr_t) proc < first || distance % sizeof(PGPROC) != 0 ||
-		distance / sizeof(PGPROC) >=
-		(Size) (WscNumSlots() + max_prepared_xacts))
+		distance / sizeof(PGPROC) >= num_places)
 		return -1;
 	return (int) (distance / sizeof(PGPROC));
 }
@@ -183,7 +183,7 @@ find_holder(const LockWait *wait, WscBlocker *blocker)
 
 /* Step 3. */
 static WscBlockerFound
-find_queued(const LockWait *wait, PGPROC *proc, WscBlocker *blocker)
+find_queued(const LockWait *wait, const PGPROC *proc, WscBlocker *blocker)
 {
 	LOCK	   *lock = wait->lock;
 	char	   *link = FIRST_IN_QUEUE(lock);
@@ -202,7 +202,7 @@ find_queued(const LockWait *wait, PGPROC *proc, WscBlocker *blocker)
 		mode = *(volatile LOCKMODE *) &ahead->waitLockMode;
 		link = read_link(&ahead->QUEUE_LINK.next);
 		pg_read_barrier();		/* what belongs to the wait before its lock */
-		if (*(LOCK *volatile *) &ahead->waitLock != lock)
+		if (((volatile PGPROC *) ahead)->waitLock != lock)
 			return WSC_BLOCKER_UNKNOWN;
 		if ((wait->conflicts & LOCKBIT_ON(mode)) != 0 &&
 			get_leader(ahead) != wait->leader &&

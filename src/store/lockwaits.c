@@ -154,7 +154,7 @@ find_row(WscLockWaits *table, const WscHeavyKey *key)
 	int16	   *hint;
 	int			i;
 
-	hash += key->locktype * 7 + key->mode + key->blocker_mode * 3;
+	hash += key->locktype * 7U + key->mode + key->blocker_mode * 3U;
 	hint = &table->hints[hash % NUM_HINTS];
 	if (*hint < table->num_rows && has_key(&table->rows[*hint], key))
 		return &table->rows[*hint];
