@@ -730,7 +730,7 @@ FROM pg_waitscope_get_lock_blockers() w
      LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid;
 
 COMMENT ON VIEW pg_waitscope_lock_blockers IS
-'The waits that pg_waitscope_lock_waits has counted when they ended, told apart by who was in the way when the keeper last looked: in which mode, and what kind of process. Up to 512 rows; the row without locktype has what made room. Each row is consistent, the set is not. Needs the privileges of pg_read_all_stats.';
+'The waits that pg_waitscope_lock_waits has counted when they ended, told apart by who was in the way, as in pg_waitscope_lock_wait_history: in which mode, and what kind of process. Up to 512 rows; the row without locktype has what made room. Each row is consistent, the set is not. Needs the privileges of pg_read_all_stats.';
 COMMENT ON COLUMN pg_waitscope_lock_blockers.locktype IS
 'Type of the object, as in pg_locks. NULL in one row, which holds what belongs to no other.';
 COMMENT ON COLUMN pg_waitscope_lock_blockers.datid IS
@@ -856,7 +856,7 @@ COMMENT ON COLUMN pg_waitscope_lock_wait_history.relation IS
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.mode IS
 'Mode wanted, as in pg_locks. NULL if the lock was no longer to be seen: the process had been woken, but had not yet run.';
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_pid IS
-'Process that kept it waiting when the keeper last looked, one of them if there were several; 0 for a prepared transaction, as in pg_blocking_pids(). NULL if not known: the keeper looks at most 10 times a second, and not at waits of less than 5 ms, or pg_waitscope.track_blockers is off.';
+'Process that kept it waiting at most of the moments at which the keeper looked, or one of them if there is none such; 0 for a prepared transaction, as in pg_blocking_pids(). NULL if not known: the keeper looks at most 10 times a second, and not at waits of less than 5 ms, or pg_waitscope.track_blockers is off.';
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_mode IS
 'The strongest mode in the way that it held, or wanted if it was only queued. NULL if blocker_pid is.';
 COMMENT ON COLUMN pg_waitscope_lock_wait_history.blocker_queued IS

@@ -136,6 +136,22 @@ is( query(q{SELECT mode, blocker_mode, blocker_queued, blocker_backend_type, wai
 	  . 'RowExclusiveLock|AccessExclusiveLock|t|client backend|1',
 	'it is added up by who was in the way');
 
+# Who came between just before the end is not who it was.
+$holder->ask('BEGIN');
+$holder->ask('SELECT * FROM t');
+$ddl->ask('BEGIN');
+send_to($ddl, 'LOCK TABLE t', 1);
+send_to($select, 'SELECT n FROM t', 2);
+await_look() for 1 .. 4;
+$holder->ask('COMMIT');
+$ddl->finish;
+await_look();
+$ddl->ask('COMMIT');
+end_all($select);
+is(told($select, 'root_pid, root_state'),
+	$holder->pid . '|idle in transaction',
+	'the root is who it was most of the time');
+
 # Row locks: the second waits for the row, the third for the second.
 $holder->ask('BEGIN');
 $holder->ask('UPDATE t SET n = 2 WHERE id = 1');

@@ -9,6 +9,11 @@
  * store.h), which the sampler tries once: a keeper that was stopped in the
  * middle of a change does not hold it up.
  *
+ * While a process waits, others may come and go before it.  The one that was
+ * found at most of the looks, if there is such a one, is found with a single
+ * candidate: a look that finds it is a vote for it, any other look takes one
+ * away, and without votes the next one found takes its place.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -28,7 +33,8 @@ typedef struct BlockerPlace
 	pg_atomic_uint32 changes;	/* odd while the rest changes */
 	int32		pid;			/* the process that waits */
 	TimestampTz start;			/* of its wait; 0: not known */
-	int64		looked_ns;		/* when that was */
+	int64		looked_ns;		/* the last look at it */
+	int32		votes;			/* looks for the blocker less others */
 	WscHeavyBlocker blocker;
 } BlockerPlace;
 
@@ -107,6 +113,27 @@ find_root(const WscBlockerLooker *looker, WscBlocker root,
 	read_state(looker, &root, &blocker->root_state, &backend_type);
 }
 
+/* Within a change of the place. */
+static void
+vote(BlockerPlace *place, int slot, int pid, TimestampTz start,
+	 const WscHeavyBlocker *found)
+{
+	bool		same_wait;
+	bool		same_blocker;
+
+	same_wait = place->pid == pid && place->start == start &&
+		WscHeavyWaitsSince(slot, place->looked_ns);
+	same_blocker = found->pid == place->blocker.pid &&
+		found->root_pid == place->blocker.root_pid;
+	if (same_wait && !same_blocker && place->votes > 1)
+	{
+		place->votes--;
+		return;
+	}
+	place->votes = same_wait && same_blocker ? place->votes + 1 : 1;
+	place->blocker = *found;
+}
+
 static void
 look_at_slot(const WscBlockerLooker *looker, int slot, int64 now_ns)
 {
@@ -127,10 +154,10 @@ look_at_slot(const WscBlockerLooker *looker, int slot, int64 now_ns)
 	find_root(looker, found, &blocker);
 
 	WscBeginChange(&place->changes);
+	vote(place, slot, pid, found.start, &blocker);
 	place->pid = pid;
 	place->start = found.start;
 	place->looked_ns = now_ns;
-	place->blocker = blocker;
 	WscEndChange(&place->changes);
 }
 
