@@ -160,7 +160,7 @@ is( query(q{SELECT count(*) FROM pg_waitscope_lock_wait_history h
 	$waits{relation}, 'the history has who waited for what');
 
 # Those of 19 and later count what was granted after deadlock_timeout.
-if ($node->pg_version >= 19)
+if (query('SHOW server_version_num') >= 190000)
 {
 	is( query(q{SELECT string_agg(locktype || ' ' || waits, ', ' ORDER BY locktype)
 			FROM pg_stat_lock WHERE waits > 0
