@@ -64,7 +64,7 @@ looks_at()
 	boot_edge "$server" "shared_buffers = $1MB"
 	find_process "$server" 'pg_waitscope keeper'
 	keeper=$pid
-	for ((round = 1; round <= $(full 5 1); round++)); do
+	for ((round = 1; round <= $(full 3 1); round++)); do
 		cpu_of "idle/$1" "$round" "$keeper" "$(full 4 1)"
 	done
 	start_edge "$server"
@@ -102,7 +102,7 @@ walk()
 	find_sampler walk
 	start_pgbench walk -c 32 -j 2 -T 100000 -f "$scratch/parts.sql"
 	sleep 1
-	for ((round = 1; round <= $(full 15 2); round++)); do
+	for ((round = 1; round <= $(full 9 2); round++)); do
 		for ((i = 0; i < 3; i++)); do
 			side=$(((i + round) % 3))
 			set_live walk "pg_waitscope.lwlock_instances=$([ $side = 0 ] &&
@@ -123,7 +123,7 @@ effect()
 	local round side i tps
 
 	boot_edge effect 'shared_buffers = 1GB'
-	for ((round = 0; round <= $(full 15 2); round++)); do
+	for ((round = 0; round <= $(full 9 2); round++)); do
 		for ((i = 0; i < 3; i++)); do
 			side=$(((i + round) % 3))
 			set_live effect "pg_waitscope.hot_blocks=$([ $side = 0 ] &&
