@@ -30,7 +30,7 @@ extern WscBlockerLooker *WscBlockerLookerCreate(void);
  */
 extern void WscBlockersLook(WscBlockerLooker *looker, int64 limit_ns);
 
-/* Sampler only: of a wait that has ended, what was found mostly, if anything. */
+/* Sampler only: of a wait that has ended, who was found mostly, if anybody. */
 extern void WscBlockersGet(WscHeavyWait *wait);
 
 #endif							/* WSC_BLOCKERS_H */
