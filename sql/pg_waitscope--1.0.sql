@@ -1311,8 +1311,9 @@ SELECT
 	l.backend_type,
 	CASE WHEN l.prepared_xid IS NULL THEN l.state ELSE 'prepared' END AS state,
 	coalesce(l.state_time,
-			 1000 * greatest(extract(epoch FROM l.read_at - p.prepared), 0)
-			 ::double precision) AS state_time,
+			 1000 * greatest(pg_catalog.date_part('epoch',
+												  l.read_at - p.prepared),
+							 0)) AS state_time,
 	l.xact_time,
 	l.wait_event_type,
 	l.wait_event,
